@@ -1,30 +1,41 @@
-"""Builds from the configuration what connects to the API server and etcd, and who may ask the diagnostics.
+"""Builds from the configuration what connects to the API server and etcd, and checks it before anything starts.
 
-Why it exists: several commands need these, and the stages take values and never see the configuration. Each command
-decides how to use them; heavy imports stay in the functions. ``client`` and ``waiting`` send requests.
+Why it exists: several commands need these, and the stages take values and never see the configuration. ``intentc
+check``, a start of ``intentc run`` and a reload share one check (``startable``): a reload that accepts what a start
+rejects would leave a service that can't be started again. Heavy imports stay in the functions.
 
-It reads the certificates and keys that the configuration names, to check them. The connections connect when they are
-used.
+It reads the certificates and keys that the configuration names. The connections connect when they are used.
 """
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import anyio
 
 from intentc.loading.configuration import Configuration, FilePath
 from intentc.loading.configuration.sections import ClientTls
 from intentc.model import InvalidInput
 
-from .errors import CommandError, Exit
+from .command_error import CommandError, Exit
 
 if TYPE_CHECKING:
     from intentc.diagnostics.access import Access
     from intentc.leading import KeeperFactory
+    from intentc.logic.dependencies.check import Finding
     from intentc.offline import AllocationsUnreadable
+    from intentc.plugins import Loaded as Compilers
     from intentc.watch.etcd import EtcdStore
     from intentc.watch.etcd_connections import Tls
+    from intentc.watch.protocol import KeyValue, Store
     from intentc.writing.endpoint import Endpoint
+
+
+_PAGE = 500
+"""Keys in one answer of etcd."""
 
 
 def api_server(configuration: Configuration) -> Endpoint:
@@ -82,6 +93,31 @@ def etcd_store(configuration: Configuration) -> EtcdStore:
         )
     except ValueError as error:
         raise InvalidInput(str(error), source="etcd.endpoints") from None
+
+
+@asynccontextmanager
+async def open_store(configuration: Configuration) -> AsyncIterator[EtcdStore]:
+    """The store of ``etcd_store`` for a block; then it is closed."""
+    store = etcd_store(configuration)
+    try:
+        yield store
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+
+
+async def stored_below(store: Store, prefix: str) -> AsyncIterator[tuple[str, KeyValue]]:
+    """What etcd has below ``prefix``, page by page: the rest of each key, escaped, and its value."""
+    from intentc.model import escaped_segment
+    from intentc.watch.protocol import prefix_end
+
+    start, more = prefix, True
+    while more:
+        page = await store.range(start, prefix_end(prefix), limit=_PAGE)
+        for item in page.items:
+            yield escaped_segment(item.key.removeprefix(prefix)), item
+        more = page.more
+        start = page.items[-1].key + "\0" if page.items else start
 
 
 def lease_keepers(configuration: Configuration) -> KeeperFactory:
@@ -168,3 +204,35 @@ def _etcd_tls(configuration: Configuration) -> Tls | None:
     tls = configuration.etcd.tls
     paths = (tls.trusted_ca_path, tls.certificate_path, tls.key_path)
     return Tls(*(Path(path) if path else None for path in paths)) if tls.enabled else None
+
+
+def check_connections(configuration: Configuration) -> None:
+    """Raise ``InvalidInput`` for endpoints and TLS files that can't be used."""
+    for build in (etcd_store, api_server, diagnostics_access):
+        build(configuration)
+
+
+def of_process(configuration: Configuration) -> tuple[Compilers, list[Finding]]:
+    """The compilers that one process runs with a configuration, and the findings about their reaction map. Raises
+    ``InvalidInput`` for what can't be loaded."""
+    from intentc.logic.dependencies.check import findings
+    from intentc.plugins import installed
+
+    compilers = installed(configuration)
+    return compilers, findings(compilers.reactions, compilers.schema)
+
+
+def startable(configuration: Configuration) -> Compilers:
+    """The compilers that ``intentc run`` starts with a configuration. Raises ``InvalidInput`` if it can't start."""
+    if not configuration.compilation.enabled:
+        raise InvalidInput(
+            "compilation.enabled is false; set it to true, or run no compiler here",
+            source="compilation.enabled",
+            reason="InvalidConfiguration",
+        )
+    check_connections(configuration)
+    compilers, found = of_process(configuration)
+    for finding in found:
+        if finding.severity == "error":
+            raise InvalidInput(finding.message, source=finding.source, reason=finding.reason)
+    return compilers

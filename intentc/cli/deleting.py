@@ -13,10 +13,9 @@ from intentc.loading.resources import Loaded as Input
 from intentc.model import InvalidInput, Key, Kind, Schema
 from intentc.model.kind import Writer
 
-from .client import ApiClient, Change, Rejected
-from .errors import CommandError
-from .lookup import look_up, read
-from .naming import kind_named
+from .api_client import ApiClient, Change, Rejected
+from .command_error import CommandError
+from .named_resources import kind_named, look_up, read
 from .transfer import STALE, Done, Sent, Stale, present, send, with_names
 
 _BACK = "_back_refs"

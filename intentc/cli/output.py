@@ -1,18 +1,28 @@
-"""Prints the results of commands on stdout: a table for people, JSON or YAML for programs.
+"""Prints the results of commands on stdout: a table for people, JSON or YAML for programs; and progress on stderr.
 
 Tables are plain aligned columns, never cut, for people and for ``awk``. JSON and YAML have the same shape for one
-result and for many, with its version.
+result and for many, with its version. Progress is one line that is erased before each line of the log, which writes to
+the same terminal.
+
+State: a handler among those of the root logger while progress shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
+import anyio
 import click
 import msgspec
 
 from intentc.loading.resources import ANSWER_VERSION
+
+_DAY = 86400.0
 
 
 def print_document(
@@ -29,6 +39,12 @@ def print_document(
         click.echo(msgspec.yaml.encode(document), nl=False)
 
 
+def moment(since: float) -> str:
+    """A time of day (UTC) for people, with the date if it is over a day ago; ``since``: seconds since 1970."""
+    form = "%H:%M:%S UTC" if time.time() - since < _DAY else "%Y-%m-%d %H:%M:%S UTC"
+    return datetime.fromtimestamp(since, UTC).strftime(form)
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Aligned columns under their names; empty without rows."""
     if not rows:
@@ -38,3 +54,42 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
+
+
+_PERIOD = 0.2
+_BAR_WIDTH = 30
+_ERASE = "\r\033[K"
+
+
+async def show_progress(progress: Callable[[], Mapping[str, Any] | None]) -> None:
+    """Show ``progress`` ({``phase``, ``done``, ``total``}) on stderr until it is None; nothing where that is no
+    terminal."""
+    if not sys.stderr.isatty():
+        return
+    root, eraser = logging.getLogger(), _ProgressEraser()
+    root.handlers.insert(0, eraser)
+    try:
+        while (now := progress()) is not None:
+            sys.stderr.write(_ERASE + line(now))
+            sys.stderr.flush()
+            await anyio.sleep(_PERIOD)
+    finally:
+        root.removeHandler(eraser)
+        sys.stderr.write(_ERASE)
+        sys.stderr.flush()
+
+
+class _ProgressEraser(logging.Handler):
+    """Erases the progress line before the log writes a line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(_ERASE)
+
+
+def line(progress: Mapping[str, Any]) -> str:
+    """``evaluating ━━━━━━━━╌╌╌╌╌╌ 1,500 of 10,000``."""
+    if not progress["total"]:
+        return f"{progress['phase']} ..."
+    part = round(_BAR_WIDTH * min(1.0, progress["done"] / progress["total"]))
+    bar = "━" * part + "╌" * (_BAR_WIDTH - part)
+    return f"{progress['phase']} {bar} {progress['done']:,} of {progress['total']:,}"

@@ -1,35 +1,39 @@
-"""Reads the resources of input files, finds the existing ones, sends the changes, and prints what was done.
+"""Sends changes of resources to the API server: creates, updates and deletes what a command's input names.
 
-Why it exists: ``apply`` and ``delete`` share these steps, and whatever compiles files reads them so. All changes go in
-one transaction if the server accepts it; a request that is too large is halved, unless all must go together.
-
-It reads files or stdin, sends requests to the API server, and prints.
+Why it exists: ``apply``, ``delete``, ``dev`` and plans share these steps. All changes go in one transaction if the
+server accepts it; a request that is too large is halved, unless all must go together. Users apply the same file again
+and again, so what equals the stored resource is not sent. When in doubt it differs: a needless update does no harm. At
+the server each field that is sent replaces the stored one and others stay, so a field that a manifest no longer has is
+sent as null.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 
 from intentc.loading.configuration import Configuration
-from intentc.loading.resources import Loaded, load_what_can_be
-from intentc.model import InvalidInput, Schema, all_invalid
-from intentc.plugins import declared
+from intentc.loading.resources import Loaded
+from intentc.model import InvalidInput, Key, Kind, Schema, kebab
+from intentc.model.comparison import Within, compare
+from intentc.model.metadata import CLAIMED, METADATA, OF_SERVER
+from intentc.model.values import without_nulls
 
-from .client import ApiClient, Change, Rejected
-from .errors import CommandError, Exit
-from .file_lines import place_of, with_resource_name
-from .lookup import read
-from .ordering import fq_name_of, name_of, targets_first
+from .api_client import ApiClient, Change, Rejected, api_client
+from .command_error import CommandError, Exit
+from .input_files import name_of, place_of, with_resource_name
+from .named_resources import Meant, read
 from .output import print_document
 
-CALLS_AT_ONCE = 16
+_CALLS_AT_ONCE = 16
 _TOO_MANY_OPERATIONS = 413
 STALE = (409, 412)
 """The status codes with which the server rejects a change of a resource that was changed meanwhile."""
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
 _HOLDER = re.compile(r"(?P<kind>[\w-]+)/(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 
@@ -57,66 +61,19 @@ class Sent(NamedTuple):
     change: Change
 
 
-def read_input(files: Iterable[str], configuration: Configuration) -> tuple[list[Loaded], Schema]:
-    """The resources in ``files``, targets first, and the kinds in use. Raises ``InvalidInput`` with all errors of all
-    files, or if there are no resources."""
-    given = list(files)
-    schema = declared(configuration).schema
-    resources = faultless(*load_what_can_be(given, schema), schema)
-    if not resources:
-        raise InvalidInput(f"no resources in {', '.join(given)}", reason="Empty")
-    return targets_first(resources, schema), schema
-
-
-def faultless(resources: list[Loaded], errors: list[InvalidInput], schema: Schema) -> list[Loaded]:
-    """``resources`` if there are no ``errors``. Else raises all of them, with the errors in the other resources'
-    fields."""
-    if errors:
-        raise all_invalid([*errors, *_field_faults(resources, schema)])
-    return resources
-
-
-def _field_faults(resources: Iterable[Loaded], schema: Schema) -> Iterator[InvalidInput]:
-    """The errors that an API server finds in a resource alone: unknown fields, and values of another type."""
-    from intentc.apiserver.admission.fields import accept, flat_body
-    from intentc.apiserver.errors import ApiError
-
-    for resource in resources:
-        kind = schema.kind(resource.kind)
-        try:
-            accept(schema, kind, flat_body(kind, resource.data).fields)
-        except ApiError as error:
-            yield InvalidInput(with_resource_name(resource, error.message), source=place_of(resource, error.message))
-
-
-def read_what_can_be(
-    files: Iterable[str], configuration: Configuration
-) -> tuple[list[Loaded], Schema, list[InvalidInput]]:
-    """The usable resources in ``files``, the kinds in use, and the errors of the other resources."""
-    schema = declared(configuration).schema
-    resources, errors = load_what_can_be(list(files), schema)
-    return targets_first(resources, schema), schema, errors
-
-
 async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema) -> list[str | None]:
     """The uuid of each resource at the server, None if the server has none of its name.
 
     Raises ``InvalidInput`` if the file gives another uuid than the server has.
     """
-    found: list[str | None] = [None] * len(resources)
-    limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
-    async def look_up(index: int, resource: Loaded) -> None:
+    async def look_up(resource: Loaded) -> str | None:
         kind, data = schema.kind(resource.kind), resource.data
-        async with limiter:
-            if data.get("fq_name"):
-                found[index] = await client.identify(kind, data["fq_name"])
-            elif data.get("uuid") and await read(client, kind, data["uuid"]) is not None:
-                found[index] = data["uuid"]
+        if data.get("fq_name"):
+            return await client.identify(kind, data["fq_name"])
+        return data["uuid"] if data.get("uuid") and await read(client, kind, data["uuid"]) is not None else None
 
-    async with anyio.create_task_group() as group:
-        for index, resource in enumerate(resources):
-            group.start_soon(look_up, index, resource)
+    found = await _for_each(resources, look_up)
     for uuid, resource in zip(found, resources, strict=True):
         given = resource.data.get("uuid")
         if uuid and given and given != uuid:
@@ -126,6 +83,21 @@ async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema
                 source=resource.source,
             )
     return found
+
+
+async def _for_each(items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Answer]]) -> list[_Answer]:
+    """What ``work`` returns for each item, 16 at a time."""
+    found: dict[int, _Answer] = {}
+    limiter = anyio.CapacityLimiter(_CALLS_AT_ONCE)
+
+    async def call(index: int, item: _Item) -> None:
+        async with limiter:
+            found[index] = await work(item)
+
+    async with anyio.create_task_group() as group:
+        for index, item in enumerate(items):
+            group.start_soon(call, index, item)
+    return [answer for _, answer in sorted(found.items())]
 
 
 async def send(client: ApiClient, changes: Sequence[Sent], *, together: bool = False) -> None:
@@ -174,14 +146,130 @@ async def with_names(client: ApiClient, message: str) -> str:
     return message
 
 
-def print_results(output: str, resources: Sequence[Loaded], actions: Sequence[str], revision: int) -> None:
-    """Print the action for each resource of the input, like ``print_actions``."""
-    done = [(r.kind, fq_name_of(r), action) for r, action in zip(resources, actions, strict=True)]
-    print_actions(output, done, revision)
-
-
 def print_actions(output: str, done: Iterable[tuple[str, Sequence[str], str]], revision: int) -> None:
     """Print (kind, fq_name, action): ``{"results": [{"kind", "fq_name", "action"}], "revision"}``, or a table."""
     results = [{"kind": kind, "fq_name": fq_name, "action": action} for kind, fq_name, action in done]
     rows = [(str(one["kind"]), ":".join(one["fq_name"]), str(one["action"])) for one in results]
     print_document(output, {"results": results, "revision": revision}, ("kind", "name", "action"), rows)
+
+
+class Applied(NamedTuple):
+    """The action for each resource, and the etcd revision that includes all of them."""
+
+    actions: list[str]
+    revision: int
+
+
+async def apply_resources(resources: Sequence[Loaded], schema: Schema, configuration: Configuration) -> Applied:
+    """Create ``resources``, or update those that differ from the stored ones. Raises ``InvalidInput`` and
+    ``CommandError``."""
+    async with api_client(configuration) as client:
+        return await apply_by(client, resources, schema)
+
+
+async def apply_by(
+    client: ApiClient, resources: Sequence[Loaded], schema: Schema, seen: Mapping[Key, int] | None = None
+) -> Applied:
+    """Apply ``resources`` at the server of ``client``. ``seen``: the revisions that all of them must still have; then
+    they go in one transaction, and ``Stale`` is raised if one has another revision."""
+    actions: list[str] = []
+    changes: list[Sent] = []
+    uuids = await present(client, resources, schema)
+
+    async def stored(named: tuple[Loaded, str | None]) -> Meant | None:
+        """The resource as the server has it; None without a uuid, or if it was deleted since."""
+        resource, uuid = named
+        return await read(client, schema.kind(resource.kind), uuid) if uuid else None
+
+    there_now = await _for_each(zip(resources, uuids, strict=True), stored)
+    for resource, uuid, found in zip(resources, uuids, there_now, strict=True):
+        kind, data = resource.kind, resource.data
+        there = found.data if found is not None else None
+        if resource.whole and there is not None:
+            data = replacing(schema.kind(kind), data, there)
+        if not uuid:
+            actions.append("created")
+            changes.append(Sent(resource, Change("CREATE", kind, data, must_be_new=seen is not None)))
+            continue
+        revision = None if seen is None else seen.get(Key(kind, uuid), 0)
+        if found is not None and found.data is None:
+            # Only a whole resource with this name replaces a value that can't be read.
+            actions.append("replaced")
+            changes.append(
+                Sent(resource, Change("UPDATE", kind, {"fq_name": found.fq_name, **data, "uuid": uuid}, revision))
+            )
+        elif there is not None and says_the_same(data, there):
+            actions.append("unchanged")
+            if seen is not None:
+                changes.append(Sent(resource, Change("UPDATE", kind, {"uuid": uuid}, revision)))
+        else:
+            actions.append("updated")
+            changes.append(Sent(resource, Change("UPDATE", kind, {**data, "uuid": uuid}, revision)))
+    await send(client, changes, together=seen is not None)
+    return Applied(actions, client.revision)
+
+
+_COMPLETED = frozenset({"id_perms", "perms2"})
+"""Fields whose parts the server keeps if the client does not send them."""
+
+_GIVEN_BY_SERVER = frozenset(
+    {"rule_uuid", "created", "last_modified", "subnet_uuid", "default_gateway", "dns_server_address"}
+)
+"""Fields inside properties and attributes that the server fills in, and keeps if the client does not send them."""
+
+
+def says_the_same(wanted: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
+    """Whether an update of ``stored`` (from the server) with ``wanted`` (from a file) changes nothing."""
+    return all(_same_field(name, value, stored.get(name)) for name, value in wanted.items())
+
+
+def replacing(kind: Kind, whole: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """``whole``, a complete resource from a user, with null for user fields that only ``stored`` has."""
+    return dict.fromkeys(sorted(kind.user_fields & stored.keys())) | dict(whole)
+
+
+def _same_field(name: str, wanted: Any, stored: Any) -> bool:
+    wanted, stored = without_nulls(wanted), without_nulls(stored)
+    if name == "parent_type":
+        return kebab(str(wanted or "")) in ("", kebab(str(stored or "")))
+    if name == METADATA:
+        return _same_metadata(wanted or {}, stored or {})
+    if name.endswith("_refs") and isinstance(wanted, list):
+        return _same_references(wanted, stored or [])
+    if wanted in (None, ""):
+        return stored in (None, "")
+    return not compare(wanted, stored, _WITHIN if name in _COMPLETED else _FILLED_IN)
+
+
+def _same_metadata(wanted: Any, stored: Any) -> bool:
+    """Whether the labels and annotations are equal, and everything else that is wanted and not the server's."""
+    if not isinstance(wanted, dict) or not isinstance(stored, dict):
+        return False
+    parts = {*CLAIMED, *(wanted.keys() - OF_SERVER)}
+    return all((wanted.get(part) or None) == (stored.get(part) or None) for part in parts)
+
+
+class _FilledIn(Within):
+    """Fields that only the stored resource has are no difference if the server fills them in."""
+
+    def names(self, before: Mapping[str, Any], after: Mapping[str, Any], /) -> Iterable[str]:
+        return {*before, *(after.keys() - _GIVEN_BY_SERVER)}
+
+
+_WITHIN, _FILLED_IN = Within(), _FilledIn()
+
+
+def _same_references(wanted: list[Any], stored: list[Any]) -> bool:
+    """Whether both have the same targets with the same attributes, in any order."""
+    if len(wanted) != len(stored) or not all(isinstance(entry, dict) for entry in wanted):
+        return False
+    by_uuid = {entry.get("uuid"): entry for entry in stored}
+    by_name = {":".join(entry.get("to") or ()): entry for entry in stored}
+    found = [
+        by_uuid.get(entry["uuid"]) if entry.get("uuid") else by_name.get(":".join(map(str, entry.get("to") or ())))
+        for entry in wanted
+    ]
+    return all(
+        there is not None and not compare(entry.get("attr") or {}, there.get("attr") or {}, _FILLED_IN)
+        for entry, there in zip(wanted, found, strict=True)
+    ) and len({id(there) for there in found}) == len(stored)

@@ -16,7 +16,7 @@ import anyio
 import click
 import msgspec
 
-from intentc.cli.errors import CommandError, Exit
+from intentc.cli.command_error import CommandError, Exit
 
 if TYPE_CHECKING:
     from intentc.bridges.azure.serving import Bridge
@@ -109,7 +109,7 @@ def _summary(collection: str, given: dict[str, Any]) -> str:
 @asynccontextmanager
 async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
     """Run the stand-in and the publisher over the servers of ``dev``."""
-    from intentc.cli.azure_settings import needing_azure, settings_of
+    from intentc.cli.commands.appgw import needing_azure, settings_of
     from intentc.cli.connecting import api_server
 
     with needing_azure():
@@ -146,7 +146,7 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
 
 def _difference(former: dict[str, Any], sent: dict[str, Any]) -> str:
     """What a document that was sent changes, and which certificates it has."""
-    from intentc.cli.azure_document import difference
+    from intentc.cli.azure_output import difference
 
     certificates = sent["properties"].get("sslCertificates") or ()
     data = [f"data of sslCertificates/{one['name']}" for one in certificates if "data" in (one["properties"] or {})]

@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
-from intentc.cli.errors import CommandError, Exit
+from intentc.cli.command_error import CommandError, Exit
 
 _STOP_WITHIN_SECONDS = 5.0
 

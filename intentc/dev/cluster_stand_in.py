@@ -16,7 +16,7 @@ import anyio
 import click
 
 if TYPE_CHECKING:
-    from intentc.cli.client import ApiClient
+    from intentc.cli.api_client import ApiClient
     from intentc.testing.fake_cluster import FakeCluster
 
     from .servers import Running
@@ -41,7 +41,7 @@ async def running_cluster(
         yield
         return
 
-    from intentc.cli.client import ApiClient
+    from intentc.cli.api_client import ApiClient
     from intentc.cli.connecting import api_server
     from intentc.testing.fake_cluster import FakeCluster
     from intentc.writing.connection import Connection

@@ -24,10 +24,10 @@ import anyio
 import click
 import msgspec
 
-from intentc.cli.errors import Exit
-from intentc.cli.options import compilers_option, complete_files, configured, with_compilers
-from intentc.cli.process import run_service
-from intentc.cli.registry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
+from intentc.cli.command_error import Exit
+from intentc.cli.command_options import compilers_option, complete_files, configured, with_compilers
+from intentc.cli.entry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
+from intentc.cli.server_process import run_service
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
@@ -101,8 +101,8 @@ async def _dev(
     loaded: Loaded,
     adapted: Callable[[Configuration], Configuration],
 ) -> int:
-    from intentc.cli.process import ended_by_signals, reloading_of
-    from intentc.cli.transfer import read_input
+    from intentc.cli.input_files import read_input
+    from intentc.cli.server_process import ended_by_signals, reloading_of
     from intentc.plugins import find_compilers, installed
 
     from .cluster_stand_in import running_cluster
@@ -176,7 +176,7 @@ async def _azure_of(started: Running) -> AsyncIterator[AzureGateway | None]:
 async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: bool) -> AsyncIterator[None]:
     """Run an Envoy next to the servers, if the compilers make Envoy elements."""
     from intentc.bridges.xds.elements import calls_for_envoy
-    from intentc.cli.elements import elements_of
+    from intentc.cli.envoy_output import elements_of
     from intentc.inspection.shown_resources import lower_level, shown
 
     from .envoy_gateway import introduce, prove, running_gateway
@@ -239,11 +239,10 @@ def _introduce(started: Running, *, stays: bool, kubernetes: bool) -> None:
 
 async def _load(resources: Sequence[Input], started: Running) -> int:
     """Apply ``resources``, wait until everything that follows is written, and print it."""
-    from intentc.cli.applying import apply_resources
     from intentc.cli.commands.compile import summary
-    from intentc.cli.file_lines import line_of, located
-    from intentc.cli.output import table
-    from intentc.cli.progress import show_progress
+    from intentc.cli.input_files import line_of, located
+    from intentc.cli.output import show_progress, table
+    from intentc.cli.transfer import apply_resources
     from intentc.inspection.awaited import unmade
     from intentc.inspection.shown_resources import in_order, lower_level, shown
 

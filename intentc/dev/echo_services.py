@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import anyio
 import anyio.to_thread
 
-from intentc.cli.errors import CommandError
+from intentc.cli.command_error import CommandError
 from intentc.loading.configuration import is_loopback
 from intentc.loading.paths import echo_program
 

@@ -20,7 +20,7 @@ import anyio
 import anyio.to_thread
 import click
 
-from intentc.cli.errors import CommandError, Exit
+from intentc.cli.command_error import CommandError, Exit
 
 if TYPE_CHECKING:
     from intentc.bridges.xds.serving import Server
@@ -69,7 +69,7 @@ async def running_gateway(
     ``listening``: the ports of the elements' listeners. ``drain_seconds``: the drain time of both.
     Raises ``CommandError`` if such a port is taken, and ``EnvoyNotStarted``.
     """
-    from intentc.cli.elements import needing_protobuf
+    from intentc.cli.envoy_output import needing_protobuf
     from intentc.watch.etcd import EtcdStore
 
     from .envoy_server import running_envoy

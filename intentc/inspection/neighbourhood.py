@@ -1,7 +1,7 @@
 """Collects the objects around one object: relations in both directions, its outputs or owners, and facts.
 
 The search is breadth first in a fixed order, so the same world always gives the same picture. Around a hub each kind of
-neighbour gets its share of the nodes. The page and ``intentc graph`` (``cli/drawing.py``) draw the result.
+neighbour gets its share of the nodes. The page and ``intentc graph`` (``cli/commands/graph.py``) draw the result.
 
 It reads the engine and changes nothing. State: the search under way.
 """

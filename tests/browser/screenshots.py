@@ -15,7 +15,7 @@ from unittest.mock import patch
 import anyio
 from playwright.async_api import Browser, Page
 
-from intentc.cli.transfer import read_input
+from intentc.cli.input_files import read_input
 from intentc.directives import Book, Pause
 from intentc.loading.configuration import Configuration
 from tests.browser.browsed_system import BrowsedSystem, browsed_system, chromium

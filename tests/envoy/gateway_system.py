@@ -17,11 +17,11 @@ import anyio.lowlevel
 import httpx2
 
 from intentc.bridges.xds.elements import REJECTION
-from intentc.cli.applying import apply_resources
-from intentc.cli.client import ApiClient, Change
+from intentc.cli.api_client import ApiClient, Change
 from intentc.cli.connecting import api_server
-from intentc.cli.elements import elements_of
-from intentc.cli.transfer import Sent, present, read_input, send
+from intentc.cli.envoy_output import elements_of
+from intentc.cli.input_files import read_input
+from intentc.cli.transfer import Sent, apply_resources, present, send
 from intentc.dev.envoy_gateway import Gateway, running_gateway
 from intentc.dev.example_requests import ports
 from intentc.dev.servers import Running, running

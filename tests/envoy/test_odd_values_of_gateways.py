@@ -14,7 +14,7 @@ import pytest
 
 from intentc.apiserver.errors import BadRequest
 from intentc.bridges.xds.bootstrap import static_bootstrap
-from intentc.cli.elements import elements_of
+from intentc.cli.envoy_output import elements_of
 from tests.envoy.validating import complaints
 from tests.support.ambassador.hosts import MemoryGateway, host, listener, manifest, mapping, tls_host
 from tests.support.ambassador.pems import Pems

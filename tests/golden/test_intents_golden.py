@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from intentc.cli.offline_inputs import apply_inputs
-from intentc.cli.ordering import targets_first
+from intentc.cli.input_files import apply_inputs, targets_first
 from intentc.loading.resources import load_resources
 from intentc.model import Key
 from tests.oracle import contrail_transparent

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from intentc.bridges.kubernetes.mirrored_kinds import manifest_kind, mirrored_kinds
-from intentc.cli.custom_resources import definitions
+from intentc.cli.commands.crds import definitions
 from intentc.loading import load_schema
 from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc

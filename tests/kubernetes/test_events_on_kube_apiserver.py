@@ -16,7 +16,7 @@ import yaml
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
 from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
-from intentc.cli.custom_resources import definitions
+from intentc.cli.commands.crds import definitions
 from intentc.loading import load_schema
 from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc

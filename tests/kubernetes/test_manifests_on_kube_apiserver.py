@@ -15,7 +15,7 @@ from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
 from intentc.bridges.kubernetes.rights import rights, rules_of
 from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
-from intentc.cli.custom_resources import definitions
+from intentc.cli.commands.crds import definitions
 from intentc.loading.kubeconfig import read_kubeconfig
 from intentc.model.bridge_keys import synced_prefix
 from intentc.watch.etcd import EtcdStore

@@ -17,7 +17,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from intentc.cli.process import run_service
+from intentc.cli.server_process import run_service
 from intentc.engine.engine import Engine
 from intentc.journal import Entry
 from intentc.loading.configuration import Configuration

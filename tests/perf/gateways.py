@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from intentc.cli.process import run_service
+from intentc.cli.server_process import run_service
 from intentc.dev.child_process import free_ports
 from intentc.engine.assembly import assemble
 from intentc.engine.engine import Engine

@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio
 
-from intentc.cli.process import run_service
+from intentc.cli.server_process import run_service
 from intentc.loading.configuration import Configuration
 from intentc.logic.cache import Cache
 from intentc.logic.decoding import arrivals

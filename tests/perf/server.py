@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from intentc.apiserver.serving import running_api_server
-from intentc.cli.process import run_service
+from intentc.cli.server_process import run_service
 from intentc.loading.configuration import Configuration
 from intentc.plugins import installed
 from intentc.watch.etcd import EtcdStore

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from intentc.cli.errors import CommandError
+from intentc.cli.command_error import CommandError
 from intentc.model import InvalidInput
 from intentc.offline.preview.report import Input
 from tests.property.profiles import share

@@ -14,8 +14,8 @@ from intentc import Compiler
 from intentc.apiserver.admission.well_known import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
 from intentc.apiserver.sources import RandomSource
-from intentc.cli.client import ApiClient, Touching
-from intentc.cli.planning import carry_out, resources_of
+from intentc.cli.api_client import ApiClient, Touching
+from intentc.cli.live_plan import carry_out, resources_of
 from intentc.inspection.differences import differences
 from intentc.model import Key
 from intentc.offline.offline import PATH

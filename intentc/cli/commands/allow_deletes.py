@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import click
 
-from ..directives import directives_client, signature, waiting_options
-from ..errors import CommandError, Exit
-from ..options import configured
+from ..command_error import CommandError, Exit
+from ..command_options import configured
+from ..directive_client import directives_client, signature, waits_for_directive
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
@@ -22,26 +21,23 @@ if TYPE_CHECKING:
 @click.argument("kind")
 @click.option("--reason", default="", help="The reason; shown in the log.")
 @click.option("--mirrored", is_flag=True, help="Approve what `intentc kubernetes` withholds.")
-@waiting_options
+@waits_for_directive
 @configured()
-def command(kind: str, reason: str, mirrored: bool, wait: bool, timeout: float, loaded: Loaded) -> int:
+async def command(kind: str, reason: str, mirrored: bool, timeout: float | None, loaded: Loaded) -> int:
     """Approve the withheld deletes of KIND (/status: withheld_deletes).
 
     The compiler withholds mass deletions until they are approved. The approval is for the deletes that are withheld
     now; if no compiler runs, for those that the next one withholds in its first pass.
     """
-    if mirrored:
-        return anyio.run(_allow_mirrored, kind, reason, loaded)
-    return anyio.run(_allow, kind, reason, timeout if wait else None, loaded)
-
-
-async def _allow(kind_name: str, reason: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.directives import AllowDeletes
 
-    from ..waiting import url_of
+    from ..diagnostics_client import url_of
 
     async with directives_client(loaded.configuration) as client:
-        kind = client.kind(kind_name).name
+        kind = client.kind(kind).name
+        if mirrored:
+            await _allow_mirrored(kind, reason, loaded)
+            return Exit.DONE
         status = await client.status()
         if status is not None and not may_withhold(status, kind):
             raise CommandError(
@@ -55,23 +51,17 @@ async def _allow(kind_name: str, reason: str, timeout: float | None, loaded: Loa
     return Exit.DONE
 
 
-async def _allow_mirrored(kind_name: str, reason: str, loaded: Loaded) -> int:
+async def _allow_mirrored(kind: str, reason: str, loaded: Loaded) -> None:
     """The bridge looks for approvals each second, and deletes the directive once it has obeyed."""
     from intentc.bridges.kubernetes.serving import leader_of
     from intentc.directives import AllowDeletes, Book
 
-    from ..connecting import etcd_store
+    from ..connecting import open_store
 
-    async with directives_client(loaded.configuration) as client:
-        kind = client.kind(kind_name).name
-    store = etcd_store(loaded.configuration)
-    try:
+    async with open_store(loaded.configuration) as store:
         book = Book(store, leader_of(loaded.configuration.intentc.installation))
         await book.put(AllowDeletes(kind=kind, **signature(reason)))
-    finally:
-        await store.close()
     click.echo(f"approved the withheld deletes of mirrored {kind}")
-    return Exit.DONE
 
 
 def may_withhold(status: dict[str, Any], kind: str) -> bool:

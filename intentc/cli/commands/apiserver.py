@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..errors import CommandError, Exit
-from ..options import configured
-from ..process import run_service
+from ..command_error import CommandError, Exit
+from ..command_options import configured
 
 if TYPE_CHECKING:
     from intentc.apiserver.auth import Keystone
@@ -27,32 +26,27 @@ _LOG = logging.getLogger("intentc.apiserver")
 
 
 @click.command(name="apiserver")
-@configured(service=True)
-def command(loaded: Loaded) -> int:
+@configured(service=True, compiles=True)
+async def command(loaded: Loaded) -> int:
     """Serve Contrail's REST API at server.address, over the etcd of etcd.endpoints.
 
     Prints its URL on stdout once it serves requests. Several may run over one etcd. SIGTERM ends it with exit code 0.
     """
-    return run_service(_serve, loaded.configuration)
-
-
-async def _serve(configuration: Configuration) -> int:
     from intentc.apiserver.errors import StoreDenied
     from intentc.apiserver.serving import running_api_server
     from intentc.listening.connections import raise_file_limit
     from intentc.loading.configuration import plain_secrets
     from intentc.plugins import declared
 
-    from ..connecting import check_files, etcd_store
-    from ..process import ended_by_signals
+    from ..connecting import check_files, open_store
+    from ..server_process import ended_by_signals
 
+    configuration, server = loaded.configuration, loaded.configuration.server
     raise_file_limit()
-    server = configuration.server
     if server.tls.enabled:
         check_files(server.tls.cert_file, server.tls.key_file, server.tls.client_ca_file)
     schema = declared(configuration).schema
     keystone = _keystone(configuration)
-    store = etcd_store(configuration)
     policy = _policy(configuration, schema)
     if keystone is not None and not policy.compiler_users:
         _LOG.warning(
@@ -64,6 +58,7 @@ async def _serve(configuration: Configuration) -> int:
         _LOG.warning("%s", unsealed)
     try:
         async with (
+            open_store(configuration) as store,
             running_api_server(
                 store,
                 schema,
@@ -88,9 +83,6 @@ async def _serve(configuration: Configuration) -> int:
             await anyio.sleep_forever()
     except StoreDenied as error:
         raise _denied(error, configuration) from None
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.close()
     return Exit.DONE
 
 

@@ -14,9 +14,9 @@ import anyio
 import click
 import msgspec
 
-from ..applying import apply_resources
-from ..errors import CommandError, Exit
-from ..options import complete_files, configured, output_option
+from ..command_error import CommandError, Exit
+from ..command_options import complete_files, configured, output_option, waiting_options
+from ..transfer import apply_resources
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
@@ -29,10 +29,9 @@ _SHOWN_DEVIATIONS = 5
 @click.command(name="apply")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
 @output_option
-@click.option("--wait", is_flag=True, help="Wait until the compiler has converged on the applied resources.")
-@click.option("--timeout", type=float, default=60.0, show_default=True, help="Maximum seconds to wait.")
+@waiting_options("Wait until the compiler has converged on the applied resources.", 60.0)
 @configured()
-def command(files: tuple[str, ...], output: str, wait: bool, timeout: float, loaded: Loaded) -> int:
+def command(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
     """Create or update the resources in FILE... (YAML or JSON; a folder; - for stdin), or carry out a plan that
     `intentc plan --out FILE` saved.
 
@@ -41,22 +40,24 @@ def command(files: tuple[str, ...], output: str, wait: bool, timeout: float, loa
     that follows from them is held or rejected. A saved plan is made again first: if the result differs, it is rejected
     with exit code 1 and nothing is written; else it goes in one transaction or not at all.
     """
-    from ..process import run_service
+    from ..server_process import run_service
 
-    patience, plan = timeout if wait else None, _saved_plan(files)
+    plan = _saved_plan(files)
     if plan is not None:
         # It compiles, so it runs like the service.
-        return run_service(_apply_plan, plan, output, patience, loaded)
-    return anyio.run(_apply, files, output, patience, loaded)
+        return run_service(_apply_plan, plan, output, timeout, loaded)
+    return anyio.run(_apply, files, output, timeout, loaded)
 
 
 async def _apply(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
-    from ..transfer import print_results, read_input
+    from ..input_files import fq_name_of, read_input
+    from ..transfer import print_actions
 
     configuration = loaded.configuration
     resources, schema = read_input(files, configuration)
     applied = await apply_resources(resources, schema, configuration)
-    print_results(output, resources, applied.actions, applied.revision)
+    done = [(one.kind, fq_name_of(one), action) for one, action in zip(resources, applied.actions, strict=True)]
+    print_actions(output, done, applied.revision)
     return await _compiled(resources, applied.revision, timeout, configuration)
 
 
@@ -75,11 +76,9 @@ def _saved_plan(files: tuple[str, ...]) -> Path | None:
 async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.offline.preview.report import deviations, read
     from intentc.plugins import declared
-    from intentc.writing.connection import Connection
 
-    from ..client import ApiClient
-    from ..connecting import api_server
-    from ..planning import Impossible, carry_out, make_plan, resources_of
+    from ..api_client import api_client
+    from ..live_plan import Impossible, carry_out, make_plan, resources_of
     from ..transfer import Stale, print_actions
 
     configuration = loaded.configuration
@@ -95,7 +94,7 @@ async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Lo
         raise Stale("; ".join(found[:_SHOWN_DEVIATIONS]) + further, where=str(file))
     schema = declared(configuration).schema
     resources = [] if saved.input.kind else resources_of(saved.input, schema)
-    async with ApiClient(Connection(api_server(configuration))) as client:
+    async with api_client(configuration) as client:
         done = await carry_out(client, saved.input, resources, schema, made.seen)
         revision = client.revision
     print_actions(output, done, revision)
@@ -109,10 +108,9 @@ async def _compiled(
     with ``resources``."""
     from intentc.model import Problem
 
-    from ..consequences import verdict
-    from ..file_lines import is_about, line_of, located
-    from ..ordering import name_of
-    from ..waiting import wait_until_converged
+    from ..diagnostics_client import wait_until_converged
+    from ..directive_client import verdict
+    from ..input_files import is_about, line_of, located, name_of
 
     if timeout is None:
         return Exit.DONE

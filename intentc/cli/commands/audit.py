@@ -13,13 +13,11 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-import anyio
 import click
 import msgspec
 
-from ..errors import CommandError, Exit
-from ..options import configured, output_option
-from ..process import run_service
+from ..command_error import CommandError, Exit
+from ..command_options import configured, output_option
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
@@ -32,8 +30,8 @@ _NICE = 10
 @output_option
 @click.option("--revision", type=click.IntRange(min=1), help="Audit etcd at this revision; default: the current one.")
 @click.option("--beside-service", is_flag=True, hidden=True, help="Lower the priority, and end when stdin is closed.")
-@configured()
-def command(output: str, revision: int | None, beside_service: bool, loaded: Loaded) -> int:
+@configured(compiles=True)
+async def command(output: str, revision: int | None, beside_service: bool, loaded: Loaded) -> int:
     """Compile everything from scratch, and print each object that differs from the result.
 
     Nothing is written and no number is allocated: a missing one shows as <POOL for NAME>. Values are never printed.
@@ -41,7 +39,7 @@ def command(output: str, revision: int | None, beside_service: bool, loaded: Loa
     """
     if beside_service:
         _run_in_background()
-    report = run_service(_audit, loaded.configuration, revision or 0)
+    report = await _audit(loaded.configuration, revision or 0)
     if not report.resources:
         raise CommandError(
             f"nothing lies under /{loaded.configuration.etcd.path}/, so there is nothing to compare",
@@ -74,14 +72,16 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
     from intentc.watch.protocol import Compacted, FutureRevision
     from intentc.writing.http import http_services
 
-    from ..connecting import api_server, etcd_store, unreadable_allocations
+    from ..connecting import api_server, open_store, unreadable_allocations
 
     settings, endpoint = configuration.intentc, api_server(configuration)
     compilers = installed(configuration)
     limits = settings.limits
-    store = etcd_store(configuration)
     try:
-        async with http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read):
+        async with (
+            open_store(configuration) as store,
+            http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read),
+        ):
             return await audit(
                 compilers,
                 store,
@@ -100,9 +100,6 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
         ) from None
     except AllocationsUnreadable as error:
         raise unreadable_allocations(error, endpoint.url) from None
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.close()
 
 
 def _print(output: str, report: Report) -> None:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..errors import Exit
-from ..options import compilers_option, complete_files, configured, output_option, with_compilers
-from ..process import run_service
+from ..command_error import Exit
+from ..command_options import compilers_option, complete_files, configured, output_option, with_compilers
+from ..server_process import run_service
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
@@ -77,7 +77,7 @@ def command(
     and kinds' files. An editor with a YAML language server completes and checks a file with the schema that its first
     line names: `# yaml-language-server: $schema=DIR/configuration.schema.json`.
     """
-    from ..checking import check_connections
+    from ..connecting import check_connections
 
     configuration = with_compilers(loaded.configuration, compilers)
     if files and not reads:
@@ -101,7 +101,6 @@ async def _reads(
     proved: list[Finding],
     configuration: Configuration,
 ) -> int:
-    from ..coverage import of_files, of_the_running
 
     if files:
         found = await of_files(files, configuration)
@@ -111,25 +110,19 @@ async def _reads(
 
 
 async def _live(configuration: Configuration) -> list[Finding]:
-    import anyio
-
     from intentc.apiserver.index.broken_rules import broken_rules
     from intentc.logic.dependencies.check import Finding
     from intentc.plugins import declared
 
-    from ..connecting import etcd_store
+    from ..connecting import open_store
 
     schema = declared(configuration).schema
-    store = etcd_store(configuration)
-    try:
+    async with open_store(configuration) as store:
         broken = await broken_rules(store, schema, configuration.etcd.path)
         found = [*(Finding(*one) for one in broken), *await _versions(store, schema, configuration)]
-        where = ", ".join(map(str, configuration.etcd.endpoints))
-        click.echo(f"checked what etcd {where} has below /{configuration.etcd.path}/", err=True)
-        return found
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.close()
+    where = ", ".join(map(str, configuration.etcd.endpoints))
+    click.echo(f"checked what etcd {where} has below /{configuration.etcd.path}/", err=True)
+    return found
 
 
 async def _versions(store: Store, schema: Schema, configuration: Configuration) -> list[Finding]:
@@ -138,7 +131,7 @@ async def _versions(store: Store, schema: Schema, configuration: Configuration) 
     from intentc.logic.dependencies.check import Finding
     from intentc.model.problem import UNKNOWN_FIELD
 
-    from ..stored import Entry, older_entries
+    from .migrate import Entry, older_entries
 
     entries: dict[tuple[str, str, bool], list[Entry]] = {}
     async for entry in older_entries(store, configuration, schema, sorted(schema, key=lambda kind: kind.name)):
@@ -174,7 +167,7 @@ def _findings(configuration: Configuration) -> list[Finding]:
     from intentc.model import InvalidInput
     from intentc.plugins import declared
 
-    from ..checking import of_process
+    from ..connecting import of_process
 
     reached = open_api_server(configuration)
     found = [Finding("server.address", "warning", "OpenApiServer", reached)] if reached else []
@@ -230,3 +223,80 @@ def _print(
     remark = f"; {remarks} notes, which need no action{where}" if remarks else ""
     click.echo(f"{errors} errors, {warnings} warnings{remark}", err=True)
     return Exit.INVALID if errors or (strict and warnings) else Exit.DONE
+
+
+class Coverage(NamedTuple):
+    """Findings for people. ``content``: ``{"missing": […], "edges": […]}`` for programs."""
+
+    findings: list[Finding]
+    content: Mapping[str, Any]
+
+
+async def of_files(files: tuple[str, ...], configuration: Configuration) -> Coverage:
+    """Compile ``files`` offline, and compare their reads with the map. ``missing``: ``{"reader", "read", "count",
+    "example_reader", "example_read"}``; ``edges``: ``{"kind", "cause", "to", "everyone", "source", "walks",
+    "needed"}``."""
+    import msgspec
+
+    from intentc.logic.coverage import coverage, idle_reactions, missing_reaction
+    from intentc.offline.offline import Offline
+    from intentc.plugins import installed
+
+    from ..input_files import apply_inputs, read_input
+
+    inputs, schema = read_input(files, configuration)
+    settings = configuration.intentc
+    offline = Offline(installed(configuration), installation=settings.installation, settings=settings.settings)
+    await offline.seed()
+    await apply_inputs(offline, inputs)
+    world, states = offline.engine.world, offline.engine.states
+    for key, _ in sorted(states.held.items()):
+        name = world.name_of(key)
+        click.echo(f"{key.kind} {name} is held: its further reads are unknown", err=True)
+    found = coverage(world)
+    reactions = world.reactions
+    findings = [
+        missing_reaction(
+            one.reader,
+            one.read,
+            f"{one.count} times here; {one.example_reader} reads {one.example_read}, for example",
+            reactions,
+            schema,
+        )
+        for one in found.missing
+    ]
+    findings += idle_reactions(found)
+    edges = [
+        {
+            **use.edge._asdict(),
+            "everyone": use.everyone,
+            "source": use.source,
+            "walks": use.walks,
+            "needed": use.needed,
+        }
+        for use in found.uses
+    ]
+    return Coverage(findings, {"missing": [msgspec.structs.asdict(one) for one in found.missing], "edges": edges})
+
+
+async def of_the_running(configuration: Configuration) -> Coverage:
+    """Query the running compiler. ``missing``: ``{"reader", "read", "count"}``, counted since it has this map;
+    ``edges``: ``{"kind", "cause", "to", "everyone", "source"}`` of the map in force there."""
+    from intentc.logic.coverage import missing_reaction
+    from intentc.logic.dependencies import Finding, ReactionMap
+    from intentc.logic.dependencies.reactions import Reaction, Visit
+    from intentc.plugins import installed
+
+    from ..diagnostics_client import asked
+
+    answer = await asked(configuration.intentc.diagnostics, "/reactions")
+    reactions = ReactionMap(
+        Reaction(edge["kind"], edge["cause"], (Visit(edge["to"], edge["everyone"], edge["source"]),), edge["source"])
+        for edge in answer["edges"]
+    )
+    schema = installed(configuration).schema
+    findings = [Finding(**found) for found in answer["findings"]]
+    for one in answer["missing"]:
+        count = f"{one['count']} times so far"
+        findings.append(missing_reaction(one["reader"], one["read"], count, reactions, schema))
+    return Coverage(findings, {key: answer[key] for key in ("missing", "edges")})

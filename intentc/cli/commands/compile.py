@@ -1,28 +1,29 @@
 """``intentc compile``: compiles the resources in files to their outputs, offline and without a server.
 
-``offline`` compiles; ``elements``, ``cluster_objects`` and ``azure_document`` print the forms for other programs, and
-``show`` prints views. It compiles in memory, and writes nothing but its output.
+``offline`` compiles; ``envoy_output`` and ``azure_output`` print the forms for these programs, ``show`` prints views.
+Objects of a cluster have the bridge's label, so that a bridge that comes later takes them for its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from ..errors import Exit
-from ..offline_inputs import apply_inputs, apply_what_can_be
-from ..options import compilers_option, complete_files, configured, output_option_with, with_compilers
-from ..process import run_service
+from intentc.model import Schema
+from intentc.outgoing import MANIFEST, wanted_of
+
+from ..command_error import CommandError, Exit
+from ..command_options import compilers_option, complete_files, configured, output_option_with, with_compilers
+from ..input_files import apply_inputs, apply_what_can_be
 
 if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration, Loaded
+    from intentc.loading.configuration import Loaded
     from intentc.model import InvalidInput, Problem
     from intentc.offline.offline import GivenNumbers
-
 
 _WITH_SECRETS = ("envoy", "kubernetes")
 _FOR_OTHERS = (*_WITH_SECRETS, "appgw")
@@ -47,8 +48,8 @@ _FOR_OTHERS = (*_WITH_SECRETS, "appgw")
 )
 @click.option("--difference", is_flag=True, help="With --gateway: print what would change of it.")
 @compilers_option
-@configured()
-def command(
+@configured(compiles=True)
+async def command(
     files: tuple[str, ...],
     output: str,
     allocations: str | None,
@@ -81,29 +82,12 @@ def command(
     if difference and not gateway:
         raise click.UsageError("--difference needs --gateway", click.get_current_context())
     configuration = with_compilers(loaded.configuration, compilers)
-    return run_service(
-        _compile, files, output, allocations, view, keep_going, with_secrets, gateway, difference, configuration
-    )
-
-
-async def _compile(
-    files: tuple[str, ...],
-    output: str,
-    allocations: str | None,
-    view: str | None,
-    keep_going: bool,
-    with_secrets: bool,
-    gateway: str | None,
-    difference: bool,
-    configuration: Configuration,
-) -> int:
     from intentc.inspection.awaited import unmade, waits
     from intentc.inspection.read_secrets import concealed_outputs
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
 
-    from ..file_lines import located
-    from ..transfer import read_input, read_what_can_be
+    from ..input_files import located, read_input, read_what_can_be
 
     left_out: list[InvalidInput] = []
     if keep_going:
@@ -111,9 +95,9 @@ async def _compile(
     else:
         inputs, _ = read_input(files, configuration)
     settings = configuration.intentc
-    compilers = installed(configuration)
+    used = installed(configuration)
     offline = Offline(
-        compilers,
+        used,
         installation=settings.installation,
         settings=settings.settings,
         given=_given(allocations),
@@ -121,9 +105,9 @@ async def _compile(
     await offline.seed()
     document = None
     if output == "appgw":
-        from ..azure_document import AzureDocument
+        from ..azure_output import AzureDocument
 
-        document = AzureDocument(gateway, settings.settings, compilers.schema)
+        document = AzureDocument(gateway, settings.settings, used.schema)
         inputs = document.with_record(inputs)
     if keep_going:
         left_out += await apply_what_can_be(offline, inputs, mirrored=document is not None)
@@ -138,17 +122,15 @@ async def _compile(
 
         from .show import print_view
 
-        await print_view(output, view, Reader(engine, compilers.views))
+        await print_view(output, view, Reader(engine, used.views))
     elif document is not None:
         problems += (document.print_difference if difference else document.print)(offline.outputs())
     elif output == "envoy":
-        from ..elements import print_bootstrap
+        from ..envoy_output import print_bootstrap
 
-        print_bootstrap(offline.outputs(), compilers.schema, with_secrets=with_secrets)
+        print_bootstrap(offline.outputs(), used.schema, with_secrets=with_secrets)
     elif output == "kubernetes":
-        from ..cluster_objects import print_objects
-
-        print_objects(offline.outputs(), compilers.schema, settings.installation, with_secrets=with_secrets)
+        print_objects(offline.outputs(), used.schema, settings.installation, with_secrets=with_secrets)
     else:
         outputs = concealed_outputs(engine.world, engine.planner, offline.outputs())
         _print(output, outputs, offline.statuses(), problems)
@@ -186,7 +168,7 @@ def _print(
 
 def _print_problems(output: str, problems: list[Problem]) -> None:
     """Print problems on stderr, unless the document has them."""
-    from ..file_lines import line_of
+    from ..input_files import line_of
 
     if output == "table" or output in _FOR_OTHERS:
         for problem in problems:
@@ -231,3 +213,27 @@ def _origin(origin: Mapping[str, Any]) -> str:
 def _entry(entry: Mapping[str, Any]) -> str:
     attribute = ", ".join(str(value) for value in (entry.get("attr") or {}).values() if isinstance(value, str | int))
     return f"{entry['to'][-1]} ({attribute})" if attribute else str(entry["to"][-1])
+
+
+def print_objects(
+    outputs: Iterable[Mapping[str, Any]], schema: Schema, installation: str, *, with_secrets: bool
+) -> None:
+    """Print the objects as YAML documents, in the order of their phases; stderr says if secrets are left out. Raises
+    ``CommandError`` if the compilers make no such objects."""
+    if MANIFEST not in schema:
+        raise CommandError(
+            "these compilers make nothing in a Kubernetes cluster",
+            next_step="name one that does: --compiler",
+            code=Exit.USAGE,
+        )
+    manifests = [output for output in outputs if output["kind"] == MANIFEST]
+    manifests.sort(key=lambda one: (one.get("phase") or 0, one["fq_name"]))
+    left_out = 0
+    for manifest in manifests:
+        if manifest.get("secret") and not with_secrets:
+            left_out += 1
+            continue
+        click.echo("---")
+        click.echo(msgspec.yaml.encode(wanted_of(manifest, installation).body), nl=False)
+    if left_out:
+        click.echo(f"secrets left out: {left_out} (--with-secrets prints them)", err=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import click
 
-from ..errors import Exit
+from ..command_error import Exit
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_INTENTC_COMPLETE"

@@ -1,16 +1,28 @@
 """``intentc crds``: prints CustomResourceDefinitions, made from the schema files of the configured compilers.
 
-``custom_resources`` makes them. It reads the compilers' files, and prints.
+Why it exists: a cluster lacks the kinds of a product that is not installed there; with these it checks, explains and
+lists their resources as our API server does. ``model/structural_schema`` makes the schemas in them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import CommandError, Exit
-from ..options import compilers_option, configured, with_compilers
+from intentc.model import Kind
+from intentc.model.structural_schema import (
+    group_and_version,
+    is_namespaced,
+    manifest_kind,
+    printer_columns,
+    resource_name,
+    structural_schema,
+)
+
+from ..command_error import CommandError, Exit
+from ..command_options import compilers_option, configured, with_compilers
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
@@ -33,8 +45,6 @@ def command(output: str, compilers: tuple[str, ...], loaded: Loaded) -> int:
 
     from intentc.plugins import declared
 
-    from ..custom_resources import definitions
-
     configuration = with_compilers(loaded.configuration, compilers)
     found = definitions(declared(configuration).schema)
     if not found:
@@ -47,3 +57,89 @@ def command(output: str, compilers: tuple[str, ...], loaded: Loaded) -> int:
     else:
         click.echo("---\n".join(msgspec.yaml.encode(one).decode() for one in found), nl=False)
     return Exit.DONE
+
+
+BUILT_IN_GROUPS = frozenset(
+    {
+        "core",
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apps",
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "autoscaling",
+        "batch",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "networking.k8s.io",
+        "node.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+    }
+)
+"""Groups that every cluster has: their kinds need no definition."""
+
+_PROTECTED = (".k8s.io", ".kubernetes.io")
+
+
+def definitions(kinds: Iterable[Kind]) -> list[dict[str, Any]]:
+    """A CustomResourceDefinition for each kind that people write as manifests of a group that clusters don't have. What
+    compilers make of a cluster, and what a bridge answers, stands in etcd only."""
+    return [
+        _definition(kind)
+        for kind in kinds
+        if kind.stored
+        and kind.written_as_manifests
+        and not (kind.system or kind.answers)
+        and kind.group not in BUILT_IN_GROUPS
+    ]
+
+
+def _definition(kind: Kind) -> dict[str, Any]:
+    plural, name = resource_name(kind), manifest_kind(kind)
+    metadata: dict[str, Any] = {"name": f"{plural}.{kind.group}"}
+    if kind.group.endswith(_PROTECTED):
+        # A cluster asks for this of every group below k8s.io.
+        metadata["annotations"] = {"api-approved.kubernetes.io": "unapproved, made from a schema file of intentc"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": {
+            "group": kind.group,
+            "names": {
+                "kind": name,
+                "listKind": f"{name}List",
+                "plural": plural,
+                "singular": name.lower(),
+                **({"shortNames": list(kind.short_names)} if kind.short_names else {}),
+            },
+            "scope": "Namespaced" if is_namespaced(kind) else "Cluster",
+            "versions": [
+                _version(kind, version, is_stored=not position) for position, version in enumerate(_versions(kind))
+            ],
+        },
+    }
+
+
+def _versions(kind: Kind) -> list[str]:
+    return list(kind.manifests.versions) or [f"{kind.group}/v1"]
+
+
+def _version(kind: Kind, version: str, *, is_stored: bool) -> dict[str, Any]:
+    subresources: dict[str, Any] = {"subresources": {"status": {}}} if kind.status is not None else {}
+    return {
+        **subresources,
+        "name": group_and_version(version)[1],
+        "served": True,
+        "storage": is_stored,
+        "schema": {"openAPIV3Schema": structural_schema(kind, version)},
+        "additionalPrinterColumns": [
+            {"name": column.name, "type": column.type, "jsonPath": column.json_path}
+            for column in printer_columns(kind, version)
+        ],
+    }

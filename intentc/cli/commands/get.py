@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import click
 
-from ..errors import Exit
-from ..naming import kind_named, named
-from ..options import configured, output_option
+from ..command_error import Exit
+from ..command_options import configured, output_option
+from ..named_resources import kind_named, named
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
@@ -25,7 +24,7 @@ _COLUMNS = ("name", "uuid", "parent")
 @click.argument("name", required=False)
 @output_option
 @configured()
-def command(kind: str | None, name: str | None, output: str, loaded: Loaded) -> int:
+async def command(kind: str | None, name: str | None, output: str, loaded: Loaded) -> int:
     """Show the resources of KIND, or the one with NAME; without KIND, list the kinds.
 
     KIND in any spelling: snake_case, kebab-case, CamelCase, plural. NAME: the fq_name joined by ":", a unique end of
@@ -33,7 +32,7 @@ def command(kind: str | None, name: str | None, output: str, loaded: Loaded) -> 
     """
     if kind is None:
         return _kinds(output, loaded)
-    return anyio.run(_get, kind, name, output, loaded)
+    return await _get(kind, name, output, loaded)
 
 
 def _kinds(output: str, loaded: Loaded) -> int:
@@ -51,16 +50,14 @@ def _kinds(output: str, loaded: Loaded) -> int:
 async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) -> int:
     from intentc.model.sensitive import concealed
     from intentc.plugins import declared
-    from intentc.writing.connection import Connection
 
-    from ..client import ApiClient
-    from ..connecting import api_server
-    from ..lookup import remedy
+    from ..api_client import api_client
+    from ..named_resources import remedy
     from ..output import print_document
     from .compile import status_in_short
 
     kind = kind_named(declared(loaded.configuration).schema, kind_name)
-    async with ApiClient(Connection(api_server(loaded.configuration))) as client:
+    async with api_client(loaded.configuration) as client:
         if name is None:
             found, others = await client.listed(kind)
         else:

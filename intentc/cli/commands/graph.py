@@ -1,22 +1,20 @@
 """``intentc graph``: prints the reaction map, or the neighbourhood of an object, as text for drawing programs.
 
-The map comes from the configuration's files, the neighbourhood from the running compiler. ``intentc.cli.drawing``
-formats nodes and arrows.
-
-It reads the configuration's and compilers' files, or asks the diagnostics; it prints. It sets the process's garbage
-collection and evaluation watchdog as the service does.
+The map comes from the configuration's files, the neighbourhood from the running compiler. Names come from users, and
+may hold quotes, brackets, line ends or markup; all of that stays inside its label. The same graph gives the same text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..errors import CommandError, Exit
-from ..options import compilers_option, configured, with_compilers
-from ..process import run_service
+from ..command_error import CommandError, Exit
+from ..command_options import compilers_option, configured, with_compilers
+from ..server_process import run_service
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
@@ -59,7 +57,6 @@ def command(
 
 
 def _print_map(output: str, configuration: Configuration) -> None:
-    from intentc.cli.drawing import Arrow, Node
     from intentc.logic.dependencies.check import layers
     from intentc.logic.dependencies.reactions import edges
     from intentc.plugins import installed
@@ -91,7 +88,7 @@ def _print_map(output: str, configuration: Configuration) -> None:
 
 
 async def _around(kind: str, name: str, depth: int, kinds: str, output: str, configuration: Configuration) -> int:
-    from ..waiting import asked
+    from ..diagnostics_client import asked
 
     parameters = {"kind": kind, "name": name, "depth": str(depth)} | ({"kinds": kinds} if kinds else {})
     where = configuration.intentc.diagnostics
@@ -112,7 +109,6 @@ async def _around(kind: str, name: str, depth: int, kinds: str, output: str, con
 
 
 def _print_neighbourhood(output: str, found: Mapping[str, Any]) -> None:
-    from intentc.cli.drawing import Arrow, Node
 
     nodes = [
         Node(node["id"], [node["kind"], node["name"]], marked=node["id"] == found["center"]) for node in found["nodes"]
@@ -123,7 +119,6 @@ def _print_neighbourhood(output: str, found: Mapping[str, Any]) -> None:
 
 
 def _print_drawing(output: str, nodes: list[Any], arrows: list[Any], title: str) -> None:
-    from intentc.cli.drawing import dot, mermaid
 
     click.echo(mermaid(nodes, arrows) if output == "mermaid" else dot(nodes, arrows, title), nl=False)
 
@@ -132,3 +127,78 @@ def _print_json(content: Mapping[str, Any]) -> None:
     from ..output import print_document
 
     print_document("json", content, (), ())
+
+
+class Node(NamedTuple):
+    """``id``: unique, any text; ``lines``: the lines of its label. ``layer``: nodes of one layer are side by side;
+    None: anywhere. ``marked``: drawn with a thick border."""
+
+    id: str
+    lines: Sequence[str]
+    layer: int | None = None
+    marked: bool = False
+
+
+class Arrow(NamedTuple):
+    """From node to node, by their ids; omitted if one of them is missing. ``strong``: drawn thick."""
+
+    start: str
+    end: str
+    label: str = ""
+    strong: bool = False
+
+
+_CODED = re.compile(r"[^\w .,:/()+*=-]")
+"""Characters that a mermaid label has as codes: mermaid's own, HTML's, Markdown's."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def mermaid(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> str:
+    """A mermaid flowchart; mermaid lays nodes out itself, so layers only sort them."""
+    listed = _by_layer(nodes)
+    names = {node.id: f"n{number}" for number, node in enumerate(listed)}
+    lines = ["flowchart LR"]
+    lines += [f'    {names[node.id]}["{"<br/>".join(map(_mermaid_text, node.lines))}"]' for node in listed]
+    for arrow in _drawn(arrows, names):
+        label = f'|"{_mermaid_text(arrow.label)}"|' if arrow.label else ""
+        lines.append(f"    {names[arrow.start]} {'==>' if arrow.strong else '-->'}{label} {names[arrow.end]}")
+    marked = [names[node.id] for node in listed if node.marked]
+    if marked:
+        lines += ["    classDef marked stroke-width:3px", f"    class {','.join(marked)} marked"]
+    return "\n".join(lines) + "\n"
+
+
+def dot(nodes: Iterable[Node], arrows: Iterable[Arrow], title: str = "intentc") -> str:
+    """A directed graph in Graphviz' language: ``dot -Tsvg`` draws it."""
+    listed = _by_layer(nodes)
+    names = {node.id: f"n{number}" for number, node in enumerate(listed)}
+    lines = [f"digraph {_dot_text([title])} {{", "    rankdir=LR;", "    node [shape=box];"]
+    for node in listed:
+        border = ", penwidth=3" if node.marked else ""
+        lines.append(f"    {names[node.id]} [label={_dot_text(node.lines)}{border}];")
+    for layer in sorted({node.layer for node in listed if node.layer is not None}):
+        side_by_side = "; ".join(names[node.id] for node in listed if node.layer == layer)
+        lines.append(f"    {{ rank=same; {side_by_side}; }}")
+    for arrow in _drawn(arrows, names):
+        attributes = [f"label={_dot_text([arrow.label])}"] if arrow.label else []
+        attributes += ["penwidth=2"] if arrow.strong else []
+        behind = f" [{', '.join(attributes)}]" if attributes else ""
+        lines.append(f"    {names[arrow.start]} -> {names[arrow.end]}{behind};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _by_layer(nodes: Iterable[Node]) -> list[Node]:
+    return sorted(nodes, key=lambda node: (node.layer is None, node.layer or 0))
+
+
+def _drawn(arrows: Iterable[Arrow], names: dict[str, str]) -> list[Arrow]:
+    return [arrow for arrow in arrows if arrow.start in names and arrow.end in names]
+
+
+def _mermaid_text(text: str) -> str:
+    return _CODED.sub(lambda sign: f"#{ord(sign[0])};", _CONTROL.sub(" ", text))
+
+
+def _dot_text(lines: Sequence[str]) -> str:
+    escaped = (_CONTROL.sub(" ", line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'

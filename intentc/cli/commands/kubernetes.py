@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..bridge_process import bridge_diagnostics, diagnostics_option, etcd_until_signal
-from ..errors import CommandError, Exit
-from ..options import configured
-from ..process import run_service
+from ..command_error import CommandError, Exit
+from ..command_options import configured
+from ..server_process import bridge_diagnostics, diagnostics_option, etcd_until_signal
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
@@ -27,18 +26,14 @@ _LOG = logging.getLogger("intentc.bridges.kubernetes")
 
 @click.command(name="kubernetes")
 @diagnostics_option("127.0.0.1:8879")
-@configured(service=True)
-def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
+@configured(service=True, compiles=True)
+async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     """Mirror the resources that the compilers in use read from a Kubernetes cluster into etcd, through the API server,
     and carry out the objects that they make there.
 
     The cluster is that of intentc.kubernetes.kubeconfig, or that of the pod. Several may run: one writes, the others
     stand by. SIGTERM ends it with exit code 0.
     """
-    return run_service(_run, diagnostics, loaded)
-
-
-async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     from intentc.bridges.kubernetes.cluster import Cluster
     from intentc.bridges.kubernetes.mirror import DeleteLimits
     from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds

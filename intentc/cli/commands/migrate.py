@@ -2,27 +2,30 @@
 
 Why it exists: a version may be dropped from a schema once nothing is stored in it. Each resource is read and written by
 the API server, in one transaction, unless somebody is faster; its meaning stays the same, so nothing is compiled anew
-to another result. ``stored`` finds what is to be written; a second run finds the rest.
+to another result. ``older_entries`` also serves ``check --live``; a second run finds the rest.
 
 It reads etcd, changes the API server's resources, and prints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-import anyio
 import click
+import msgspec
 
-from ..errors import CommandError, Exit
-from ..options import configured, output_option
+from ..command_error import CommandError, Exit
+from ..command_options import configured, output_option
+from ..named_resources import kinds_named
+from ..output import print_document
 
 if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
+    from intentc.loading.configuration import Configuration, Loaded
+    from intentc.model import Kind, Schema
+    from intentc.watch.protocol import Store
 
-    from ..client import ApiClient
-    from ..stored import Entry
+    from ..api_client import ApiClient
 
 _BATCH = 50
 """Resources in one transaction; halved if the server rejects it."""
@@ -35,7 +38,7 @@ _COLUMNS = ("kind", "name", "uuid", "version")
 @click.option("--dry-run", is_flag=True, help="List what would be written; write nothing.")
 @output_option
 @configured()
-def command(kinds: tuple[str, ...], everything: bool, dry_run: bool, output: str, loaded: Loaded) -> int:
+async def command(kinds: tuple[str, ...], everything: bool, dry_run: bool, output: str, loaded: Loaded) -> int:
     """Write the resources of KIND... (or of --all kinds) that are stored in an older version in the present one.
 
     Compilers may run: what follows from the resources stays the same. Start all API servers and compilers with the
@@ -43,35 +46,22 @@ def command(kinds: tuple[str, ...], everything: bool, dry_run: bool, output: str
     """
     if everything == bool(kinds):
         raise click.UsageError("give either KIND... or --all")
-    return anyio.run(_migrate, kinds, dry_run, output, loaded)
-
-
-async def _migrate(names: tuple[str, ...], dry_run: bool, output: str, loaded: Loaded) -> int:
     from intentc.plugins import declared
-    from intentc.writing.connection import Connection
 
-    from ..client import ApiClient
-    from ..connecting import api_server, etcd_store
-    from ..naming import kind_named
-    from ..output import print_document
-    from ..stored import older_entries
+    from ..api_client import api_client
+    from ..connecting import open_store
 
     configuration = loaded.configuration
     schema = declared(configuration).schema
-    kinds = [kind_named(schema, name) for name in names] or sorted(schema, key=lambda kind: kind.name)
-    store = etcd_store(configuration)
-    try:
-        found = [entry async for entry in older_entries(store, configuration, schema, kinds)]
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.close()
+    async with open_store(configuration) as store:
+        found = [entry async for entry in older_entries(store, configuration, schema, kinds_named(schema, kinds))]
     for entry in found:
         if entry.fault:
             click.echo(f"{entry.kind} {entry.name} stays as it is: {entry.fault}", err=True)
     older = [entry for entry in found if not entry.fault]
     rejected: dict[str, CommandError] = {}
     if older and not dry_run:
-        async with ApiClient(Connection(api_server(configuration))) as client:
+        async with api_client(configuration) as client:
             rejected = await _write(client, older)
     for name, error in rejected.items():
         click.echo(f"{name} stays as it is: {error.what}", err=True)
@@ -83,7 +73,7 @@ async def _migrate(names: tuple[str, ...], dry_run: bool, output: str, loaded: L
 
 async def _write(client: ApiClient, entries: Sequence[Entry]) -> dict[str, CommandError]:
     """Have the server write ``entries`` as they are; returns those that it rejects, by kind and name."""
-    from ..client import Change, Rejected
+    from ..api_client import Change, Rejected
 
     waiting = [entries[first : first + _BATCH] for first in range(0, len(entries), _BATCH)]
     rejected: dict[str, CommandError] = {}
@@ -100,3 +90,48 @@ async def _write(client: ApiClient, entries: Sequence[Entry]) -> dict[str, Comma
                 middle = len(part) // 2
                 waiting[:0] = [part[:middle], part[middle:]]
     return rejected
+
+
+class Entry(NamedTuple):
+    """A stored resource of another version than the present one. ``version``: that version, empty if unknown.
+    ``fault``: why the schema can't read it, ``reason``: in one word; empty if it can."""
+
+    kind: str
+    uuid: str
+    name: str
+    version: str
+    fault: str = ""
+    reason: str = ""
+
+
+async def older_entries(
+    store: Store, configuration: Configuration, schema: Schema, kinds: Iterable[Kind]
+) -> AsyncIterator[Entry]:
+    """Yield the resources of ``kinds`` that are stored in an older version, or that can't be read, by key. Raises
+    ``Failure``."""
+    from intentc.model import Change, InvalidInput
+    from intentc.retained import KnownFields
+
+    from ..connecting import stored_below
+
+    await KnownFields(store, schema, installation=configuration.intentc.installation).load()
+    for kind in kinds:
+        async for uuid, item in stored_below(store, f"/{configuration.etcd.path}/{kind.name}/"):
+            name, version = _identity(kind, item.value)
+            try:
+                kind.decode(Change(kind.name, uuid, item.value, item.create_revision, item.mod_revision))
+            except InvalidInput as error:
+                yield Entry(kind.name, uuid, name or uuid, version, error.message, error.reason)
+                continue
+            if kind.versions.is_older(item.value) and version != kind.versions.current:
+                yield Entry(kind.name, uuid, name or uuid, version)
+
+
+def _identity(kind: Kind, raw: bytes) -> tuple[str, str]:
+    """The name and the version of a value, as far as it has them."""
+    try:
+        document = msgspec.json.decode(raw)
+        fq_name = document.get("fq_name") or ()
+        return ":".join(map(str, fq_name)), kind.versions.version_of(document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, AttributeError, TypeError):
+        return "", ""

@@ -1,19 +1,18 @@
-"""``intentc pause``: holds an intent, or stops writes to an object.
+"""``intentc pause`` and ``intentc resume``: hold an intent, or stop writes to an object, and end that.
 
-It reads names from the API server, revisions from etcd and status from the diagnostics, puts a directive into etcd, and
-prints.
+They read names from the API server, revisions and directives from etcd and status from the diagnostics, put a directive
+into etcd or delete it, and print.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio
 import click
 
-from ..directives import directives_client, shown, signature, waiting_options
-from ..errors import Exit
-from ..options import configured
+from ..command_error import CommandError, Exit
+from ..command_options import configured
+from ..directive_client import directives_client, picked, shown, signature, waits_for_directive
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
@@ -23,19 +22,15 @@ if TYPE_CHECKING:
 @click.argument("kind")
 @click.argument("name")
 @click.option("--reason", default="", help="The reason; shown with the pause.")
-@waiting_options
+@waits_for_directive
 @configured()
-def command(kind: str, name: str, reason: str, wait: bool, timeout: float, loaded: Loaded) -> int:
+async def command(kind: str, name: str, reason: str, timeout: float | None, loaded: Loaded) -> int:
     """Hold the resource of KIND with NAME until `intentc resume`, also across restarts.
 
     A paused intent is not compiled, and its outputs are neither changed nor deleted. A paused lower-level object is not
     written. NAME as for get. The resource must exist, since a pause applies to one uuid: a resource that is created
     later under the same name is not paused.
     """
-    return anyio.run(_pause, kind, name, reason, timeout if wait else None, loaded)
-
-
-async def _pause(kind: str, name: str, reason: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.directives import Pause
 
     async with directives_client(loaded.configuration) as client:
@@ -45,4 +40,40 @@ async def _pause(kind: str, name: str, reason: str, timeout: float | None, loade
         )
         await client.obeyed(revision, timeout)
     click.echo(f"paused {target.key.kind} {shown(target.key.uuid, target.name)}")
+    return Exit.DONE
+
+
+@click.command(name="resume")
+@click.argument("kind")
+@click.argument("name")
+@waits_for_directive
+@configured()
+async def resume_command(kind: str, name: str, timeout: float | None, loaded: Loaded) -> int:
+    """End the pause of the resource of KIND with NAME: it is compiled, or written, again.
+
+    NAME is the resource's name at the time of the pause, or its uuid; the resource may be deleted already.
+    """
+    from intentc.directives import Pause
+
+    async with directives_client(loaded.configuration) as client:
+        kind = client.kind(kind).name
+        pauses = [
+            (kept.directive.uuid, kept.directive.name, (kept, kept.directive))
+            for kept in await client.book.list()
+            if isinstance(kept.directive, Pause) and kept.directive.kind == kind
+        ]
+        found = picked(name, pauses)
+        if not found:
+            raise CommandError(
+                f"{kind} {name} is not paused",
+                next_step="`intentc quarantine list` shows what is paused or held",
+            )
+        (kept, directive), *_ = found
+        revision = await client.book.withdraw(kept)
+        if not revision:
+            raise CommandError(
+                f"the pause of {kind} {name} was changed by another user just now", next_step="run the command again"
+            )
+        await client.obeyed(revision, timeout)
+    click.echo(f"resumed {kind} {shown(directive.uuid, directive.name)}")
     return Exit.DONE

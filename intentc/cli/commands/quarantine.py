@@ -9,14 +9,21 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import anyio
 import click
 import msgspec
 
-from ..directives import directives_client, shown, signature, waiting_options
-from ..errors import CommandError, Exit
-from ..options import configured, output_option
-from ..quarantined import Entry, all_held, quarantined, whole
+from ..command_error import CommandError, Exit
+from ..command_options import configured, output_option
+from ..directive_client import (
+    Entry,
+    all_held,
+    directives_client,
+    quarantined,
+    shown,
+    signature,
+    waits_for_directive,
+    whole,
+)
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
@@ -33,57 +40,10 @@ def command() -> None:
 @command.command(name="list", short_help="List what is held, and why.")
 @output_option
 @configured()
-def list_command(output: str, loaded: Loaded) -> int:
+async def list_command(output: str, loaded: Loaded) -> int:
     """List what is held, rejected, contended, paused or dropped, with the reasons (queries the running compiler)."""
-    return anyio.run(_list, output, loaded)
-
-
-@command.command(name="retry", short_help="Retry one resource, or all.")
-@click.argument("kind", required=False)
-@click.argument("name", required=False)
-@click.option("--all", "everything", is_flag=True, help="Everything in quarantine, except dropped intents.")
-@waiting_options
-@configured()
-def retry_command(
-    kind: str | None, name: str | None, everything: bool, wait: bool, timeout: float, loaded: Loaded
-) -> int:
-    """Retry the resource of KIND with NAME now, also if it was dropped or is suspected of ending a process.
-
-    With --wait (the default), waits until the compiler has retried it; exit code 5 if it is still in quarantine.
-    """
-    return anyio.run(_retry, _one_or_all(kind, name, everything), timeout if wait else None, loaded)
-
-
-@command.command(name="drop", short_help="Delete the outputs of a held intent.")
-@click.argument("kind", required=False)
-@click.argument("name", required=False)
-@click.option("--all", "everything", is_flag=True, help="Every intent that is held; needs --yes.")
-@click.option("--yes", is_flag=True, help="Confirm that all outputs of these intents are deleted.")
-@waiting_options
-@configured()
-def drop_command(
-    kind: str | None, name: str | None, everything: bool, yes: bool, wait: bool, timeout: float, loaded: Loaded
-) -> int:
-    """Drop the held intent of KIND with NAME: its outputs are deleted.
-
-    It is not compiled until its resource changes, or until `intentc quarantine retry`.
-    """
-    wanted = _one_or_all(kind, name, everything)
-    if everything and not yes:
-        raise click.UsageError("--all deletes the outputs of every held intent; confirm with --yes")
-    return anyio.run(_drop, wanted, timeout if wait else None, loaded)
-
-
-def _one_or_all(kind: str | None, name: str | None, everything: bool) -> tuple[str, str] | None:
-    """KIND and NAME, None for ``--all``."""
-    if everything == bool(kind) or (kind and not name):
-        raise click.UsageError("give either KIND and NAME, or --all")
-    return (kind, name) if kind and name else None
-
-
-async def _list(output: str, loaded: Loaded) -> int:
+    from ..diagnostics_client import current_status
     from ..output import print_document
-    from ..waiting import current_status
 
     diagnostics = loaded.configuration.intentc.diagnostics
     entries = await whole(diagnostics, await current_status(diagnostics))
@@ -105,10 +65,53 @@ async def _list(output: str, loaded: Loaded) -> int:
     return Exit.DONE
 
 
+@command.command(name="retry", short_help="Retry one resource, or all.")
+@click.argument("kind", required=False)
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Everything in quarantine, except dropped intents.")
+@waits_for_directive
+@configured()
+async def retry_command(
+    kind: str | None, name: str | None, everything: bool, timeout: float | None, loaded: Loaded
+) -> int:
+    """Retry the resource of KIND with NAME now, also if it was dropped or is suspected of ending a process.
+
+    With --wait (the default), waits until the compiler has retried it; exit code 5 if it is still in quarantine.
+    """
+    return await _retry(_one_or_all(kind, name, everything), timeout, loaded)
+
+
+@command.command(name="drop", short_help="Delete the outputs of a held intent.")
+@click.argument("kind", required=False)
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every intent that is held; needs --yes.")
+@click.option("--yes", is_flag=True, help="Confirm that all outputs of these intents are deleted.")
+@waits_for_directive
+@configured()
+async def drop_command(
+    kind: str | None, name: str | None, everything: bool, yes: bool, timeout: float | None, loaded: Loaded
+) -> int:
+    """Drop the held intent of KIND with NAME: its outputs are deleted.
+
+    It is not compiled until its resource changes, or until `intentc quarantine retry`.
+    """
+    wanted = _one_or_all(kind, name, everything)
+    if everything and not yes:
+        raise click.UsageError("--all deletes the outputs of every held intent; confirm with --yes")
+    return await _drop(wanted, timeout, loaded)
+
+
+def _one_or_all(kind: str | None, name: str | None, everything: bool) -> tuple[str, str] | None:
+    """KIND and NAME, None for ``--all``."""
+    if everything == bool(kind) or (kind and not name):
+        raise click.UsageError("give either KIND and NAME, or --all")
+    return (kind, name) if kind and name else None
+
+
 async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: Loaded) -> int:
     from intentc.directives import Retry
 
-    from ..waiting import wait_for
+    from ..diagnostics_client import wait_for
 
     async with directives_client(loaded.configuration) as client:
         if wanted is None:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..errors import Exit
-from ..options import configured
-from ..process import run_service
+from ..command_error import Exit
+from ..command_options import configured
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
@@ -29,37 +28,34 @@ _LOG = logging.getLogger("intentc.run")
 @click.option(
     "--observe", is_flag=True, help="Write and allocate nothing; `intentc show planned` shows what would be written."
 )
-@configured(service=True)
-def command(observe: bool, loaded: Loaded) -> int:
+@configured(service=True, compiles=True)
+async def command(observe: bool, loaded: Loaded) -> int:
     """Watch etcd, compile, and keep the lower-level resources up to date through the API server.
 
     Health, readiness, status and metrics are served at intentc.diagnostics.address. SIGTERM drains and ends with exit
     code 0; SIGHUP reloads reaction maps, settings and log level, or changes nothing if they are invalid.
     """
-    return run_service(_run, observe, loaded)
-
-
-async def _run(observe: bool, loaded: Loaded) -> int:
     from intentc.diagnostics.serving import running_diagnostics
     from intentc.evaluation import CrashMarker, state_directory
     from intentc.service.audits import AuditProcess
     from intentc.service.service import build_service
     from intentc.writing.http import http_services
 
-    from ..checking import startable
-    from ..connecting import api_server, diagnostics_access, etcd_store, lease_keepers
-    from ..process import ended_by_signals, reloading_of
-    from ..progress import show_progress
+    from ..connecting import api_server, diagnostics_access, lease_keepers, open_store, startable
+    from ..output import show_progress
+    from ..server_process import ended_by_signals, reloading_of
 
     configuration = loaded.configuration
     compilers = startable(configuration)
     address = configuration.intentc.diagnostics.address
-    store = etcd_store(configuration)
     spawn = AuditProcess(str(loaded.file or ""), time_limit=configuration.intentc.audit.time_limit)
     # An observer leaves no crash marker, so no intent is suspected because of it.
     crash_marker = None if observe else CrashMarker.open(state_directory(), configuration.intentc.installation)
     try:
-        async with http_services(api_server(configuration), compilers.schema, pools=compilers.pools) as (write, read):
+        async with (
+            open_store(configuration) as store,
+            http_services(api_server(configuration), compilers.schema, pools=compilers.pools) as (write, read),
+        ):
             service = build_service(
                 configuration,
                 compilers,
@@ -92,6 +88,4 @@ async def _run(observe: bool, loaded: Loaded) -> int:
     finally:
         if crash_marker is not None:
             crash_marker.close()
-        with anyio.CancelScope(shield=True):
-            await store.close()
     return Exit.DONE

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-import anyio
 import click
 
-from ..errors import CommandError, Exit
-from ..options import configured, output_option
+from ..command_error import CommandError, Exit
+from ..command_options import configured, output_option
+from ..output import print_document
 
 if TYPE_CHECKING:
     from intentc.inspection import Reader
@@ -30,7 +31,7 @@ _PAGE = 500
 @click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Maximum number of rows.")
 @output_option
 @configured()
-def command(view: str | None, text: str, limit: int, output: str, loaded: Loaded) -> int:
+async def command(view: str | None, text: str, limit: int, output: str, loaded: Loaded) -> int:
     """Show VIEW of the running compiler; without VIEW, list the views.
 
     Every compiler has `problems`, and `planned`: what would be written if writes were permitted, as with
@@ -38,27 +39,15 @@ def command(view: str | None, text: str, limit: int, output: str, loaded: Loaded
 
     A view shows the current content of etcd, converged or not.
     """
-    return anyio.run(_views, output, loaded) if view is None else anyio.run(_show, view, text, limit, output, loaded)
-
-
-async def _views(output: str, loaded: Loaded) -> int:
-    from ..output import print_document
-    from ..waiting import asked
-
-    answer = await asked(loaded.configuration.intentc.diagnostics, "/views")
-    views = [{"name": name, "description": view["description"]} for name, view in answer["views"].items()]
-    print_document(
-        output, {"views": views}, ("name", "description"), [(view["name"], view["description"]) for view in views]
-    )
-    return Exit.DONE
-
-
-async def _show(view: str, text: str, limit: int, output: str, loaded: Loaded) -> int:
-    from urllib.parse import quote
-
-    from ..waiting import asked
+    from ..diagnostics_client import asked
 
     diagnostics = loaded.configuration.intentc.diagnostics
+    if view is None:
+        answer = await asked(diagnostics, "/views")
+        named = [(name, found["description"]) for name, found in answer["views"].items()]
+        views = [{"name": name, "description": description} for name, description in named]
+        print_document(output, {"views": views}, ("name", "description"), named)
+        return Exit.DONE
     rows: list[dict[str, Any]] = []
     while True:
         parameters = {"filter": text, "offset": str(len(rows)), "limit": str(min(_PAGE, limit - len(rows)))}
@@ -85,8 +74,6 @@ async def print_view(output: str, view: str, reader: Reader) -> None:
 
 def _print_rows(output: str, view: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]], total: int) -> None:
     """Print ``rows`` of ``view``, out of ``total``."""
-    from ..output import print_document
-
     cells = [[cell(row.get(column)) for column in columns] for row in rows]
     print_document(output, {"view": view, "total": total, "rows": list(rows)}, columns, cells)
 

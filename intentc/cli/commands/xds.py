@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..addresses import ListenAddress
-from ..bridge_process import bridge_diagnostics, diagnostics_option, etcd_until_signal
-from ..errors import CommandError, Exit
-from ..options import configured
-from ..process import run_service
+from ..command_error import CommandError, Exit
+from ..command_options import configured
+from ..server_process import ListenAddress, bridge_diagnostics, diagnostics_option, etcd_until_signal
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
@@ -33,18 +31,14 @@ _LOG = logging.getLogger("intentc.bridges.xds")
     help="The address for Envoys; port 0: any.",
 )
 @diagnostics_option("127.0.0.1:8878")
-@configured(service=True)
-def command(address: tuple[str, int], diagnostics: tuple[str, int], loaded: Loaded) -> int:
+@configured(service=True, compiles=True)
+async def command(address: tuple[str, int], diagnostics: tuple[str, int], loaded: Loaded) -> int:
     """Serve the elements below etcd.path to Envoys: aggregated discovery over gRPC, state of the world or incremental.
 
     Prints the address on stdout once it serves requests. Elements that an Envoy rejects are recorded in etcd, and the
     Envoy keeps its last good state. Several may run over one etcd. Set intentc.envoy.drain_time if Envoys run with a
     --drain-time-s other than 600. SIGTERM ends it with exit code 0.
     """
-    return run_service(_serve, address, diagnostics, loaded)
-
-
-async def _serve(address: tuple[str, int], diagnostics: tuple[str, int], loaded: Loaded) -> int:
     try:
         from intentc.bridges.xds.serving import running_xds
     except ModuleNotFoundError as error:

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
+from intentc.cli.entry import COMMANDS
 from intentc.cli.entry import intentc as command_line
-from intentc.cli.registry import COMMANDS
 from tests.oracle.contrail import mark, normal
 from tests.support.commands import SAMPLE, Intentc
 from tests.support.live_system import LiveSystem

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.cli.errors import Exit
+from intentc.cli.command_error import Exit
 from tests.support.commands import Intentc
 from tests.support.contrail_content import LOCAL, group, rule, rules
 from tests.support.live_system import LiveSystem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from intentc.cli.errors import Exit
+from intentc.cli.command_error import Exit
 from intentc.model import Name, object_uuid
 from intentc.watch.keys import claim_key
 from tests.unit.cli.marked_objects import OTHER, Objects, mark, objects, released

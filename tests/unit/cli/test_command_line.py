@@ -15,9 +15,9 @@ import pytest
 
 from intentc.apiserver.errors import Busy, Malformed, OutcomeUnknown, StoreDenied
 from intentc.apiserver.serving import AddressTaken
-from intentc.cli import registry as commands
-from intentc.cli.errors import CommandError, Exit, explain, show
-from intentc.cli.registry import with_default
+from intentc.cli import entry
+from intentc.cli.command_error import CommandError, Exit, explain, show
+from intentc.cli.entry import with_default
 from intentc.dev.envoy_server import EnvoyNotStarted
 from intentc.dev.etcd_server import EtcdNotStarted
 from intentc.diagnostics.serving import AddressInUse
@@ -70,7 +70,7 @@ def test_compiling_gateways_without_tls_loads_no_cryptography() -> None:
 
 def test_help_lists_every_command_and_exit_code(intentc: Intentc) -> None:
     out = intentc("--help").out
-    for name in commands.COMMANDS:
+    for name in entry.COMMANDS:
         assert f"\n  {name} " in out
     for code in Exit:
         assert f"\n    {code.value} " in out
@@ -137,7 +137,7 @@ def test_exit_codes_speak_of_commands_that_exist_and_of_held_intents(intentc: In
     out = intentc("--help").out
     named = re.search(r"something differs \((.*?)\)", out)
     assert named is not None
-    assert {text.split()[0] for text in named[1].split(", ")} <= commands.COMMANDS.keys()
+    assert {text.split()[0] for text in named[1].split(", ")} <= entry.COMMANDS.keys()
     assert "not healthy: something is held" in out
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from intentc.cli.azure_document import difference
+from intentc.cli.azure_output import difference
 from tests.support.appgw.manifests import Manifest, endpoint_slice, ingress, rule, service
 from tests.support.appgw.random_worlds import gateway
 from tests.support.golden.compiling import compiled

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from intentc.cli.elements import print_bootstrap
+from intentc.cli.command_error import CommandError, Exit
 from intentc.cli.entry import run
-from intentc.cli.errors import CommandError, Exit
+from intentc.cli.envoy_output import print_bootstrap
 from intentc.loading.schemas import load_schema
 from tests.support.golden.compiling import compiled
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from intentc import plugins
-from intentc.cli.errors import Exit
+from intentc.cli.command_error import Exit
 from tests.unit.cli.running import Intentc
 
 FILES = {

@@ -8,10 +8,10 @@ import sys
 import pytest
 from click.shell_completion import get_completion_class
 
+from intentc.cli.command_error import Exit
 from intentc.cli.commands.completion import SHELLS, VARIABLE
+from intentc.cli.entry import COMMANDS
 from intentc.cli.entry import intentc as group
-from intentc.cli.errors import Exit
-from intentc.cli.registry import COMMANDS
 from tests.unit.cli.running import Intentc
 
 

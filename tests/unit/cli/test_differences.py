@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.cli.differences import says_the_same
+from intentc.cli.transfer import says_the_same
 
 STORED = {
     "uuid": "u",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.cli.drawing import Arrow, Node, dot, mermaid
+from intentc.cli.commands.graph import Arrow, Node, dot, mermaid
 
 _MERMAID = (
     r"flowchart LR",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.cli.errors import Exit
+from intentc.cli.command_error import Exit
 from tests.unit.cli.running import Intentc
 
 

@@ -10,9 +10,9 @@ from tests.support.waiting import PATIENCE
 
 _HANGING = textwrap.dedent("""
     import sys, threading
-    from intentc.cli import entry, leaving
+    from intentc.cli import entry, startup
 
-    leaving.leave_hanging_threads.__defaults__ = (0.2 if sys.argv[1] == "hang" else 3600.0,)
+    startup.leave_hanging_threads.__defaults__ = (0.2 if sys.argv[1] == "hang" else 3600.0,)
 
     def run(arguments):
         print("printed")

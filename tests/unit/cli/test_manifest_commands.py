@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.cli.file_lines import located
+from intentc.cli.input_files import located
 from intentc.loading import Loaded, load_resources, load_schema
 from intentc.model import Problem
 from tests.unit.cli.running import Intentc

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.cli.errors import Exit
+from intentc.cli.command_error import Exit
 from intentc.directives import Pause
 from tests.unit.cli.ordering_etcd import OrderingEtcd
 from tests.unit.cli.running import Intentc

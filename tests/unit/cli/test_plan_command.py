@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from intentc.cli.plan_reactions import lines as lines_of_comparison
-from intentc.cli.plan_text import lines, lines_of_due
+from intentc.cli.commands.plan import lines as lines_of_comparison
+from intentc.cli.live_plan import lines_of_due
+from intentc.cli.live_plan import plan_lines as lines
 from intentc.inspection.differences import Field
 from intentc.logic.coverage import Missing
 from intentc.logic.dependencies import Finding

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from intentc.cli.progress import line, show_progress
+from intentc.cli.output import line, show_progress
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ def test_what_cannot_be_measured_has_no_bar() -> None:
 async def test_it_is_erased_at_the_end_and_before_each_line_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     out = Terminal()
     monkeypatch.setattr("sys.stderr", out)
-    monkeypatch.setattr("intentc.cli.progress._PERIOD", 0.0)
+    monkeypatch.setattr("intentc.cli.output._PERIOD", 0.0)
     log = logging.StreamHandler(out)
     logging.getLogger().addHandler(log)
 

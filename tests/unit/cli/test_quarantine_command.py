@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.cli.errors import Exit
+from intentc.cli.command_error import Exit
 from intentc.directives import AllowDeletes, Drop, Retry
 from intentc.loading.yaml import load_yaml
 from tests.unit.cli.ordering_etcd import OrderingEtcd

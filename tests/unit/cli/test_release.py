@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from intentc.cli.errors import Exit
+from intentc.cli.command_error import Exit
 from intentc.watch.keys import claim_key, heartbeat_key, leader_key
 from tests.unit.cli.marked_objects import OTHER, Objects, mark, objects, released
 from tests.unit.cli.ordering_etcd import OrderingEtcd

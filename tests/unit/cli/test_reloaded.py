@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from intentc.cli.checking import check_connections
-from intentc.cli.process import reloading_of
+from intentc.cli.connecting import check_connections
+from intentc.cli.server_process import reloading_of
 from intentc.diagnostics import logs
 from intentc.loading.configuration import Configuration, load
 from tests.support.box_system import BoxSystem

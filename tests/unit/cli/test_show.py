@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import pytest
 from anyio.from_thread import start_blocking_portal
 
+from intentc.cli.command_error import Exit
 from intentc.cli.commands.show import cell
-from intentc.cli.errors import Exit
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.loading.yaml import load_yaml
 from tests.support.diagnostics import Answered, ObservedCompiler

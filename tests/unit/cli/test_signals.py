@@ -9,8 +9,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from intentc.cli import hangups
-from intentc.cli.process import ended_by_signals
+from intentc.cli import startup
+from intentc.cli.server_process import ended_by_signals
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -82,7 +82,7 @@ async def test_a_hang_up_asks_for_a_reload_and_ends_nothing() -> None:
 
 async def test_a_hang_up_whose_terminal_has_gone_ends_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = os.openpty()
-    monkeypatch.setattr("intentc.cli.process.terminal_now", lambda: theirs)
+    monkeypatch.setattr("intentc.cli.server_process.current_terminal", lambda: theirs)
     reloads = anyio.Event()
     with anyio.fail_after(PATIENCE):
         async with ended_by_signals(reloads.set) as scope:
@@ -103,7 +103,7 @@ async def test_a_hang_up_that_came_before_is_answered_once() -> None:
         reloads += 1
 
     try:
-        hangups.heed()
+        startup.heed()
         os.kill(os.getpid(), signal.SIGHUP)
         for _ in range(2):
             async with ended_by_signals(reload) as scope:
@@ -115,10 +115,10 @@ async def test_a_hang_up_that_came_before_is_answered_once() -> None:
 
 async def test_a_terminal_that_went_before_ends_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = os.openpty()
-    monkeypatch.setattr("intentc.cli.hangups.terminal", lambda: theirs)
+    monkeypatch.setattr("intentc.cli.startup.current_terminal", lambda: theirs)
     former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
-        hangups.heed()
+        startup.heed()
         os.close(ours)
         os.kill(os.getpid(), signal.SIGHUP)
         with anyio.fail_after(PATIENCE):
@@ -133,7 +133,7 @@ async def test_a_terminal_that_went_before_ends_the_block(monkeypatch: pytest.Mo
 def test_who_ignores_hang_ups_already_goes_on_doing_so() -> None:
     former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        hangups.heed()
+        startup.heed()
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, former)

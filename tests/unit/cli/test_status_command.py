@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from intentc.cli import waiting
-from intentc.cli.errors import CommandError, Exit
-from intentc.cli.status_display import rendered
-from intentc.cli.status_text import selected, span
+from intentc.cli import diagnostics_client
+from intentc.cli.command_error import CommandError, Exit
+from intentc.cli.commands.status import rendered, selected, span
 from intentc.loading.yaml import load_yaml
 from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
@@ -101,7 +100,7 @@ def test_one_that_is_not_says_what_it_waits_for_and_what_it_needs(intentc: Inten
 def test_one_that_does_not_see_etcd_does_not_know_whether_it_has_converged(
     intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("intentc.cli.status_text.time.time", lambda: NOW)
+    monkeypatch.setattr("intentc.cli.commands.status.time.time", lambda: NOW)
     unseen = {"converged": None, "pending_work": ["etcd, no watch since 12:00:00 UTC"]}
     compiler.status = [status(healthy=None, unknown_since=NOW - 60, **unseen)]
     ended = intentc("status")
@@ -164,7 +163,7 @@ def test_without_a_configuration_the_line_that_dev_printed_is_named(
     def nobody(where: Any) -> Any:
         raise CommandError("the compiler does not answer", next_step="start it", code=Exit.UNREACHABLE)
 
-    monkeypatch.setattr(waiting, "current_status", nobody)
+    monkeypatch.setattr(diagnostics_client, "current_status", nobody)
     for name in [name for name in os.environ if name.startswith("INTENTC_")]:
         monkeypatch.delenv(name)
     assert "  next:  no configuration is given here: if `intentc dev` runs, use the `export`" in intentc("status").err
@@ -221,7 +220,7 @@ def test_the_first_load_is_shown(intentc: Intentc, compiler: ToyApiServer) -> No
 def test_the_last_audit_is_reported(
     intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch, role: str, audit: Any, text: str
 ) -> None:
-    monkeypatch.setattr("intentc.cli.status_text.time.time", lambda: NOW)
+    monkeypatch.setattr("intentc.cli.commands.status.time.time", lambda: NOW)
     compiler.status = [status(audit=audit, role=role)]
     assert table(intentc("status").out)["last audit"] == text
 
@@ -238,7 +237,7 @@ def test_watched_without_a_terminal_it_is_one_line_of_json_for_each_change(
     monkeypatch.setattr("intentc.cli.commands.status._PERIOD", 0.0)
     compiler.status = [status(), status(rates={"evaluations": 1.0, "writes": 0.0}), status(), BUSY, status()]
     answers = len(compiler.status)
-    current = waiting.current_status
+    current = diagnostics_client.current_status
 
     async def until_the_last(where: Any) -> dict[str, Any]:
         nonlocal answers
@@ -247,7 +246,7 @@ def test_watched_without_a_terminal_it_is_one_line_of_json_for_each_change(
             raise KeyboardInterrupt
         return await current(where)
 
-    monkeypatch.setattr(waiting, "current_status", until_the_last)
+    monkeypatch.setattr(diagnostics_client, "current_status", until_the_last)
     ended = intentc("status", "--watch")
     assert ended.code == Exit.INTERRUPTED
     assert [json.loads(line)["converged"] for line in ended.out.splitlines()] == [True, False, True]

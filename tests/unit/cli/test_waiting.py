@@ -8,8 +8,8 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.cli.errors import CommandError, Exit
-from intentc.cli.waiting import wait_for
+from intentc.cli.command_error import CommandError, Exit
+from intentc.cli.diagnostics_client import wait_for
 from intentc.loading.configuration import Address
 from intentc.loading.configuration.sections import Diagnostics
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from intentc.cli.errors import Exit
+from intentc.cli.command_error import Exit
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import Reader
 from intentc.loading.yaml import load_yaml

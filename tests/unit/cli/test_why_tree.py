@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from intentc.cli.why_tree import tree_of
+from intentc.cli.commands.why import tree_of
 from intentc.inspection.awaited import distinct, entry
 
 NOW = 1_790_000_000.0

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from intentc.cli.errors import CommandError
+from intentc.cli.command_error import CommandError
 from intentc.dev.child_process import free_ports
 from intentc.dev.echo_services import ANNOTATION, Echo, running_echoes, wanted
 from tests.support.waiting import PATIENCE

@@ -14,8 +14,8 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.cli.errors import CommandError
-from intentc.cli.waiting import asked, current_status, url_of, wait_for
+from intentc.cli.command_error import CommandError
+from intentc.cli.diagnostics_client import asked, current_status, url_of, wait_for
 from intentc.diagnostics import serving
 from intentc.diagnostics.access import EVERYBODY, Access, PresentToken, Tls, shown_token
 from intentc.diagnostics.serving import OpenToAll, UnusableCertificate, running_diagnostics

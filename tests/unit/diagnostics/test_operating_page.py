@@ -138,7 +138,7 @@ def test_the_ten_questions_are_ten() -> None:
 
 
 def test_every_command_that_is_named_exists() -> None:
-    from intentc.cli.registry import COMMANDS
+    from intentc.cli.entry import COMMANDS
 
     named = set(re.findall(r"(?:`|\$ )intentc ([a-z][a-z-]*)", PAGE))
     assert named <= COMMANDS.keys()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.app import create_app
-from intentc.cli.client import ApiClient
-from intentc.cli.planning import carry_out, resources_of
+from intentc.cli.api_client import ApiClient
+from intentc.cli.live_plan import carry_out, resources_of
 from intentc.cli.transfer import Stale
 from intentc.directives import Book, Pause
 from intentc.model import Key

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.apiserver.layout import Layout
-from intentc.cli.errors import CommandError
+from intentc.cli.command_error import CommandError
 from intentc.model import Key
 from intentc.offline.offline import PATH
 from intentc.offline.preview.report import Input

@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from intentc.cli.entry import run
-from intentc.cli.ordering import targets_first
+from intentc.cli.input_files import targets_first
 from intentc.loading.resources import load_resources
 from intentc.logic import LiveWorld
 from intentc.logic.dependencies import DependencyProcessor, load

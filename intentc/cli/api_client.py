@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -23,8 +23,11 @@ from intentc.reconcile.failures import Unavailable, UnknownOutcome, Untrusted
 from intentc.writing.answers import Answer
 from intentc.writing.connection import Connection
 
-from .errors import CommandError, Exit
-from .file_lines import item_in
+from .command_error import CommandError, Exit
+from .input_files import item_in
+
+if TYPE_CHECKING:
+    from intentc.loading.configuration import Configuration
 
 _HINTS: Mapping[int, str] = {
     HTTPStatus.FORBIDDEN: "the user of client.id may not do this, or only the server sets this field",
@@ -194,6 +197,13 @@ class Touching(ApiClient):
         answer = await super().sync(changes)
         self.touched |= {Key(done["kind"], done["data"]["uuid"]) for done in _json(answer)}
         return answer
+
+
+def api_client(configuration: Configuration) -> ApiClient:
+    """A client of the configured API server. Raises ``InvalidInput``, as ``api_server`` does."""
+    from .connecting import api_server
+
+    return ApiClient(Connection(api_server(configuration)))
 
 
 def _phrase(status: int) -> str:

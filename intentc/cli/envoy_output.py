@@ -20,7 +20,7 @@ from intentc.model import Schema
 from intentc.model.events import Change
 from intentc.model.sensitive import concealed
 
-from .errors import CommandError, Exit
+from .command_error import CommandError, Exit
 
 
 def elements_of(outputs: Iterable[Mapping[str, Any]]) -> list[Element]:

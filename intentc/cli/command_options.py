@@ -8,6 +8,7 @@ configuration says.
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import os
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from .registry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
+from .entry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -35,6 +36,23 @@ def output_option_with(*further: str) -> Callable[[_Function], _Function]:
 
 
 output_option = output_option_with()
+
+
+def waiting_options(text: str, seconds: float, *, flag: str = "--wait") -> Callable[[_Function], _Function]:
+    """``--wait`` (with ``text``) and ``--timeout``: the command gets ``timeout``, None if it is not to wait.
+    ``flag``: the form of ``--wait``; a flag that can be negated is set by default."""
+
+    def decorate(function: _Function) -> _Function:
+        negatable = "/" in flag
+
+        @click.option("--timeout", type=float, default=seconds, show_default=True, help="Maximum seconds to wait.")
+        @functools.wraps(function)
+        def wrapped(*args: Any, wait: bool, timeout: float, **kwargs: Any) -> Any:
+            return function(*args, timeout=timeout if wait else None, **kwargs)
+
+        return click.option(flag, is_flag=True, default=negatable, show_default=negatable, help=text)(wrapped)  # type: ignore[return-value]
+
+    return decorate
 
 
 def complete_files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
@@ -60,11 +78,11 @@ def with_compilers(configuration: Configuration, compilers: tuple[str, ...]) -> 
     return msgspec.structs.replace(configuration, intentc=own)
 
 
-def configured(*, service: bool = False) -> Callable[[_Function], _Function]:
-    """Add ``--config-file`` to a command and call it with ``loaded``, the configuration.
+def configured(*, service: bool = False, compiles: bool = False) -> Callable[[_Function], _Function]:
+    """Add ``--config-file`` to a command and call it with ``loaded``, the configuration; a coroutine runs to its end.
 
     ``service``: the command logs at the configured level, the configuration's notes first; others log warnings only.
-    Without a file the defaults apply.
+    ``compiles``: a coroutine runs as the service does (``run_service``). Without a file the defaults apply.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -75,14 +93,23 @@ def configured(*, service: bool = False) -> Callable[[_Function], _Function]:
         )
         @functools.wraps(function)
         def wrapped(*args: Any, config_file: str | None, **kwargs: Any) -> Any:
-            return function(*args, loaded=load_configuration(config_file, service=service), **kwargs)
+            called = functools.partial(function, *args, loaded=load_configuration(config_file, service), **kwargs)
+            if not inspect.iscoroutinefunction(function):
+                return called()
+            if compiles:
+                from .server_process import run_service
+
+                return run_service(called)
+            import anyio
+
+            return anyio.run(called)
 
         return wrapped  # type: ignore[return-value]
 
     return decorate
 
 
-def load_configuration(config_file: str | None, *, service: bool) -> Loaded:
+def load_configuration(config_file: str | None, service: bool) -> Loaded:
     """Load the configuration named by the command's option, else the group's, else the environment, and set up logs as
     it says."""
     from intentc.diagnostics import logs

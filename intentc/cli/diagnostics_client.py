@@ -19,8 +19,8 @@ from intentc.loading.configuration import Address
 from intentc.loading.configuration.sections import Diagnostics
 from intentc.model.problem import described
 
-from .errors import CommandError, Exit
-from .status_text import moment
+from .command_error import CommandError, Exit
+from .output import moment
 
 _PERIOD_SECONDS = 0.1
 _ANSWER_SECONDS = 60.0

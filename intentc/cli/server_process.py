@@ -1,10 +1,10 @@
 """Runs a command as the service runs: with its garbage collector and watchdog, ended by signals, reloaded on SIGHUP.
 
 Why apart: these belong to the process, not to the engine. Commands that compile run so, too. ``intentc.service.reload``
-puts a configuration that was read again into force.
+puts a configuration that was read again into force. ``intentc xds``, ``kubernetes`` and ``appgw`` differ in what they
+deliver, and not in how their process starts, ends and serves diagnostics.
 
-State: the process's settings, which it changes: signal handlers, garbage collector, watchdog, and at a reload logs. It
-calls the reload that it gets.
+State: the process's settings, which it changes: signal handlers, garbage collector, watchdog, and at a reload logs.
 """
 
 from __future__ import annotations
@@ -14,20 +14,25 @@ import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import anyio
+import click
 
-from .hangups import is_closed, take
-from .hangups import terminal as terminal_now
+from .connecting import diagnostics_access, open_store
+from .startup import current_terminal, is_closed, take
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from intentc.diagnostics.questions import Process
     from intentc.engine.engine import Engine
     from intentc.evaluation import Compiler
     from intentc.loading.configuration import Configuration, Loaded
     from intentc.service.reload import Reloader
+    from intentc.watch.etcd import EtcdStore
 
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
@@ -66,7 +71,7 @@ async def ended_by_signals(reload: Callable[[], None] | None = None) -> AsyncIte
 
     scope = anyio.CancelScope()
     loop = asyncio.get_running_loop()
-    terminal = terminal_now()
+    terminal = current_terminal()
 
     def act(received: signal.Signals) -> None:
         if received is not signal.SIGHUP or reload is None or is_closed(terminal):
@@ -133,3 +138,61 @@ def _log_as(again: Loaded, before: Loaded) -> None:
     for note in again.notes:
         if note.warning:
             _CONFIGURATION_LOG.warning("%s", note.text)
+
+
+_LONGEST_PORT = len("65535")
+
+
+class ListenAddress(click.ParamType[tuple[str, int]]):
+    """``host:port``; an IPv6 address stands in brackets."""
+
+    name = "host:port"
+
+    def convert(
+        self, value: str | tuple[str, int], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        host, _, port = value.rpartition(":")
+        if not host or not port.isdecimal() or len(port) > _LONGEST_PORT or int(port) > 65535:
+            self.fail(f"{value!r} is not of the form host:port", param, ctx)
+        return host.strip("[]"), int(port)
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def diagnostics_option(default: str) -> Callable[[_Function], _Function]:
+    """``--diagnostics``, the address (``host:port``) of a bridge's health, status and metrics."""
+    return click.option(
+        "--diagnostics",
+        type=ListenAddress(),
+        default=default,
+        show_default=True,
+        help="The address of health, status and metrics; port 0: any.",
+    )
+
+
+@asynccontextmanager
+async def etcd_until_signal(configuration: Configuration) -> AsyncIterator[EtcdStore]:
+    """The configured etcd, for a block that the first SIGTERM or SIGINT cancels; then it is closed.
+
+    Raises ``InvalidInput``, as ``etcd_store`` does.
+    """
+    async with open_store(configuration) as store, ended_by_signals():
+        yield store
+
+
+def bridge_diagnostics(
+    bridge: Process, registry: CollectorRegistry, address: tuple[str, int], configuration: Configuration
+) -> AbstractAsyncContextManager[str]:
+    """Serve a bridge's diagnostics while the context is open, and give their URL. Raises as ``running_diagnostics``."""
+    from intentc.diagnostics.serving import running_diagnostics
+
+    return running_diagnostics(
+        bridge,
+        *address,
+        registry=registry,
+        access=diagnostics_access(configuration),
+        hosts=configuration.intentc.diagnostics.hosts,
+    )

@@ -28,7 +28,7 @@ from intentc.bridges.azure.document import (
 from intentc.bridges.azure.normalize import digests_of
 from intentc.model import InvalidInput, Problem, Schema
 
-from .errors import CommandError, Exit
+from .command_error import CommandError, Exit
 
 if TYPE_CHECKING:
     from intentc.loading.resources import Loaded as Input

@@ -1,35 +1,37 @@
-"""Makes a plan: reads the live state, and carries out an input over a copy of it, as the commands would.
+"""Makes a plan over a copy of the live state, carries it out, and formats it for a terminal.
 
-Why apart from ``plan``: ``apply`` of a saved plan makes the plan again and carries it out, and ``plan_reactions``
-compares maps over such copies. ``offline.preview`` defines what a plan is.
+``apply`` of a saved plan makes the plan again and carries it out; ``plan --reactions`` compares maps over such copies.
+``offline.preview`` defines what a plan is.
 
-It reads etcd, the API server and input files, and reports progress on stderr. Making a plan writes nothing to the live
-system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for ``apply``.
+It reads etcd, the API server, input files and NO_COLOR, and reports progress on stderr. Making a plan writes nothing to
+the live system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for ``apply``.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import anyio
 import click
 import msgspec
 
-from .errors import CommandError
+from .command_error import CommandError
+from .input_files import line_of
 
 if TYPE_CHECKING:
+    from intentc.inspection.differences import Field
     from intentc.loading.configuration import Configuration
     from intentc.loading.resources import Loaded as Resource
     from intentc.model import Key, Schema
     from intentc.offline.preview import Gathered, Trial
-    from intentc.offline.preview.report import Input, Saved
+    from intentc.offline.preview.report import Change, Input, Plan, Saved, Summary
     from intentc.plugins import Loaded
     from intentc.writing.connection import Connection
 
-    from .client import ApiClient
+    from .api_client import ApiClient
     from .transfer import Done
 
 
@@ -62,8 +64,7 @@ def resources_of(given: Input, schema: Schema) -> list[Resource]:
     from intentc.loading.resources import resources_in_texts
     from intentc.model import InvalidInput
 
-    from .ordering import targets_first
-    from .transfer import faultless
+    from .input_files import faultless, targets_first
 
     resources = faultless(*resources_in_texts([(text.source, text.text) for text in given.texts], schema), schema)
     if not resources:
@@ -80,7 +81,7 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "", 
     from intentc.offline.preview.report import Saved
     from intentc.plugins import installed
 
-    from .file_lines import located
+    from .input_files import located
 
     compilers = installed(configuration)
     resources = resources_of(given, compilers.schema) if given.texts else []
@@ -120,20 +121,20 @@ async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
     from intentc.offline.preview import gather
     from intentc.writing.http import http_services
 
-    from .connecting import api_server, etcd_store, unreadable_allocations
+    from .connecting import api_server, open_store, unreadable_allocations
 
     settings, endpoint, path = configuration.intentc, api_server(configuration), configuration.etcd.path
-    store = etcd_store(configuration)
     progress("reading the current state")
     try:
-        async with http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read):
+        async with (
+            open_store(configuration) as store,
+            http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read),
+        ):
             gathered = await gather(store, read, compilers.schema, path=path, installation=settings.installation)
     except AllocationsUnreadable as error:
         raise unreadable_allocations(error, endpoint.url) from None
     finally:
         progress("")
-        with anyio.CancelScope(shield=True):
-            await store.close()
     if not gathered.snapshot.changes:
         raise CommandError(
             f"nothing lies under /{path}/, so there is nothing to plan over",
@@ -164,9 +165,9 @@ async def carry_out(
     client: ApiClient, given: Input, resources: list[Resource], schema: Schema, seen: Mapping[Key, int] | None = None
 ) -> list[Done]:
     """Carry out an input at the server of ``client``. ``seen``: as for ``apply_by``."""
-    from .applying import apply_by
     from .deleting import delete_by, delete_named
-    from .ordering import fq_name_of
+    from .input_files import fq_name_of
+    from .transfer import apply_by
 
     if given.kind:
         return await delete_named(
@@ -183,7 +184,7 @@ async def carry_out(
 async def _carry_out(
     connection: Connection, given: Input, resources: list[Resource], schema: Schema
 ) -> Collection[Key]:
-    from .client import Touching
+    from .api_client import Touching
 
     client = Touching(connection)
     try:
@@ -199,3 +200,114 @@ def progress(text: str) -> None:
     """Show ``text`` on a terminal, in place of the text before."""
     if sys.stderr.isatty():
         click.echo(f"\r\033[K{text}", nl=False, err=True)
+
+
+_SIGNS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
+_LONGEST_VALUE = 160
+_FIELDS_OF_NEW = 12
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """The whole plan, line by line."""
+    for title, changes in (("You change:", plan.applied), ("Follows from it:", plan.follows)):
+        if changes:
+            yield title
+            for change in changes:
+                yield from change_lines(change)
+            yield ""
+    if plan.numbers:
+        yield "Numbers (the server chooses new ones):"
+        for number in plan.numbers:
+            sign = "+" if number.action == "given" else "-"
+            yield f"  {_coloured(sign)} {number.pool}: {_of(number.shown, number.owner)}"
+        yield ""
+    yield from _remarks((*plan.applied, *plan.follows))
+    for title, problems in (("New problems:", plan.problems), ("Resolved problems:", plan.resolved)):
+        if problems:
+            yield title
+            # Of one resource, several problems may say the same.
+            yield from dict.fromkeys(f"  {line_of(problem)}" for problem in problems)
+            yield ""
+    for withheld in plan.withheld:
+        yield f"{withheld.count} deletes of {withheld.kind} wait for `intentc allow-deletes {withheld.kind}`."
+    if plan.due:
+        count = len(plan.due)
+        yield (
+            f"The live system is not converged: {count} {'write is' if count == 1 else 'writes are'} due anyway, "
+            "and not part of this plan."
+        )
+        yield from (f"  {remark}" for change in plan.due for remark in change.remarks)
+    yield _summed_up(plan, plan.summary)
+
+
+def lines_of_due(plan: Plan) -> Iterator[str]:
+    """What is due without an input, and what it means."""
+    if plan.due:
+        yield "Due with this configuration:"
+        for change in plan.due:
+            yield from change_lines(change)
+        yield ""
+    yield from _remarks(plan.due)
+    yield _summed_up(plan, plan.due_summary)
+
+
+def _remarks(changes: Iterable[Change]) -> Iterator[str]:
+    """What compilers say that the changes mean."""
+    if remarks := [remark for change in changes for remark in change.remarks]:
+        yield "Remarks:"
+        yield from (f"  {remark}" for remark in remarks)
+        yield ""
+
+
+def _summed_up(plan: Plan, found: Summary) -> str:
+    """The last line."""
+    how = f"(revision {plan.revision}, {plan.seconds:.1f} s)"
+    if found.nothing:
+        return f"No difference: nothing would be written {how}."
+    return f"Plan: {found.create} to create, {found.update} to change, {found.delete} to delete {how}."
+
+
+def _of(shown: str, owner: str) -> str:
+    """A known number with its owner; a placeholder already names the owner."""
+    return shown if shown.startswith("<") else f"{shown} of {owner}"
+
+
+def change_lines(change: Change) -> Iterator[str]:
+    """One resource: the action and its reason, and the fields below."""
+    sign, colour = _SIGNS[change.action]
+    owners = ", ".join(f"{owner.kind} {owner.name}" for owner in change.because)
+    because = f"   because of {owners}" if owners else ""
+    yield f"  {_coloured(sign, colour)} {change.kind} {change.name}{because}"
+    fields = change.fields
+    shown = fields if change.action == "update" else fields[:_FIELDS_OF_NEW]
+    for field in shown:
+        yield f"      {_field(field, plain=change.action == 'create')}"
+    if len(fields) > len(shown):
+        yield f"      … {len(fields) - len(shown)} more fields; -o json shows all"
+
+
+def _field(field: Field, *, plain: bool) -> str:
+    if plain:
+        return f"{field.field}{_after_colon(field.after)}"
+    if field.before is None:
+        return f"{_coloured('+')} {field.field}{_after_colon(field.after)}"
+    if field.after is None:
+        return f"{_coloured('-')} {field.field}{_after_colon(field.before)}"
+    return f"{field.field}: {_value(field.before)} → {_value(field.after)}"
+
+
+def _after_colon(value: Any) -> str:
+    """The value after a colon; empty for a reference without an attribute, whose name is enough."""
+    return "" if value == {} else f": {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    text = value if isinstance(value, str) and value else msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+
+
+def _coloured(sign: str, colour: str = "") -> str:
+    """``sign`` in its colour; click removes colours if the output is not a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return sign
+    return click.style(sign, fg=colour or {"+": "green", "-": "red"}[sign])

@@ -25,6 +25,9 @@ class _Ports(msgspec.Struct, frozen=True, omit_defaults=True):
     end_port: int = 0
 
 
+EVERY_PORT = _Ports(0, 65535)
+
+
 class _Address(msgspec.Struct, frozen=True, omit_defaults=True):
     virtual_network: str = ""
     network_policy: str = ""
@@ -59,8 +62,8 @@ class Rule(msgspec.Struct, frozen=True):
     direction: str = "<>"
     protocol: str = "any"
     ethertype: str = ""
-    src_ports: tuple[_Ports] = (_Ports(0, 65535),)
-    dst_ports: tuple[_Ports] = (_Ports(0, 65535),)
+    src_ports: tuple[_Ports] = (EVERY_PORT,)
+    dst_ports: tuple[_Ports] = (EVERY_PORT,)
 
 
 class AutomaticPolicy(NamedTuple):

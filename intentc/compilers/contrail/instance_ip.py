@@ -12,39 +12,27 @@ from collections.abc import Iterable
 from intentc import Claim, Context, Fact, Intent, Name, View
 
 
-def check_address(intent: Intent, ctx: Context, field: str) -> None:
-    """Reports a problem if the property ``field`` is set and is neither an address nor one with a prefix length."""
-    text: str = intent.field(field)
-    if not text:
-        return
-    try:
-        ipaddress.ip_interface(text)
-    except ValueError:
-        ctx.problem("MalformedAddress", f"{field} {text!r} is neither an IPv4 nor an IPv6 address; correct it")
+class _Address(Intent):
+    """Reports an address that is set and is neither an address nor one with a prefix length."""
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        field = f"{self.kind}_address"
+        text: str = self.field(field)
+        if text and not version_of(text):
+            ctx.problem("MalformedAddress", f"{field} {text!r} is neither an IPv4 nor an IPv6 address; correct it")
+        return ()
 
 
-class InstanceIpIntent(Intent):
+class InstanceIpIntent(_Address):
     kind = "instance_ip"
 
-    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        check_address(self, ctx, "instance_ip_address")
-        return ()
 
-
-class FloatingIpIntent(Intent):
+class FloatingIpIntent(_Address):
     kind = "floating_ip"
 
-    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        check_address(self, ctx, "floating_ip_address")
-        return ()
 
-
-class AliasIpIntent(Intent):
+class AliasIpIntent(_Address):
     kind = "alias_ip"
-
-    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        check_address(self, ctx, "alias_ip_address")
-        return ()
 
 
 IPAM = "default-network-ipam"

@@ -17,11 +17,9 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from intentc import Context, InvalidInput, Source, View
 
-from .automatic_policy import AutomaticPolicy
+from .automatic_policy import EVERY_PORT, AutomaticPolicy
 from .policy_rules import ANY, DENY, PASS, Address, ListRule, Surroundings, list_rules
 
 PORT, AUTOMATIC = -1, -2
@@ -169,14 +167,6 @@ BOTH_WAYS = "<>"
 MAX_RULES = 500
 """Rules that the policies of one network may be converted to. A rule takes about 1 KB in each of etcd, the API server
 and the compiler, and networks whose policies name each other have as many rules as there are pairs of them."""
-
-
-class PortRange(msgspec.Struct, frozen=True, omit_defaults=True):
-    start_port: int = 0
-    end_port: int = 0
-
-
-EVERY_PORT = PortRange(0, 65535)
 
 
 class Origin(NamedTuple):

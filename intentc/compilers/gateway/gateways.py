@@ -115,9 +115,10 @@ def explain(ctx: Context, gateway: View, listeners: tuple[Checked, ...], made: t
         if child.manifest["kind"] != "Service" or not child.manifest["metadata"]["name"].startswith("envoy"):
             continue
         for position, port in enumerate(child.manifest["spec"]["ports"]):
-            for place in _listeners_of(listeners, port["port"]):
-                source = Source.of(gateway, f"listeners[{place}]")
-                ctx.because(claim, source, part=f"content.spec.ports[{position}]")
+            for place, one in enumerate(listeners):
+                if one.verdict.is_good and one.listener.port == port["port"]:
+                    source = Source.of(gateway, f"listeners[{place}]")
+                    ctx.because(claim, source, part=f"content.spec.ports[{position}]")
 
 
 def explain_instance(ctx: Context, held_by: Candidate, made: tuple[Object, ...]) -> None:
@@ -131,7 +132,3 @@ def explain_instance(ctx: Context, held_by: Candidate, made: tuple[Object, ...])
         explain(ctx, owner, (), made)
         return
     explain(ctx, owner, checked_listeners(ctx, owner), made)
-
-
-def _listeners_of(listeners: tuple[Checked, ...], number: int) -> list[int]:
-    return [place for place, one in enumerate(listeners) if one.verdict.is_good and one.listener.port == number]

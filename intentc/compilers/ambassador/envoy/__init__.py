@@ -2,3 +2,12 @@
 
 The intents above make claims of what these return, by ``ambassador/elements.py``.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def present(**fields: Any) -> dict[str, Any]:
+    """The fields that are set: without those that are None, false, 0 or empty."""
+    return {name: value for name, value in fields.items() if value}

@@ -16,6 +16,7 @@ from ..settings.traffic import CircuitBreaker, Keepalive, duration
 from ..settings.upstream_settings import HealthCheck
 from ..upstreams.targets import address
 from ..upstreams.upstream import Upstream
+from . import present
 
 _HTTP_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 _AGGREGATE_TYPE = "type.googleapis.com/envoy.extensions.clusters.aggregate.v3.ClusterConfig"
@@ -42,11 +43,11 @@ def by_name(name: str, upstream: Upstream, host: str) -> dict[str, Any]:
     dns: dict[str, Any] = {
         "@type": _DNS_TYPE,
         "dns_lookup_family": families.get((upstream.enable_ipv4, upstream.enable_ipv6), "V4_ONLY"),
+        **present(
+            respect_dns_ttl=upstream.respect_dns_ttl,
+            all_addresses_in_single_endpoint=upstream.dns_type == "logical_dns",
+        ),
     }
-    if upstream.respect_dns_ttl:
-        dns["respect_dns_ttl"] = True
-    if upstream.dns_type == "logical_dns":
-        dns["all_addresses_in_single_endpoint"] = True
     return {"cluster_type": {"name": "envoy.clusters.dns", "typed_config": dns}, "load_assignment": assignment}
 
 
@@ -56,26 +57,21 @@ def cluster(
     """A whole cluster. ``location``: the result of one of the functions above; ``transport_socket``: the TLS
     configuration, None for clear text."""
     config: dict[str, Any] = {"name": name, "connect_timeout": duration(upstream.connect_timeout_ms), **location}
-    if upstream.stats_name:
-        config["alt_stat_name"] = upstream.stats_name
-    if upstream.load_balancer is not None:
-        config["lb_policy"] = upstream.load_balancer.policy.upper()
-    if upstream.circuit_breakers:
-        config["circuit_breakers"] = {"thresholds": [_thresholds(breaker) for breaker in upstream.circuit_breakers]}
-    if upstream.health_checks:
+    thresholds = [_thresholds(breaker) for breaker in upstream.circuit_breakers]
+    options = _http_options(upstream)
+    return config | present(
+        alt_stat_name=upstream.stats_name,
+        lb_policy=upstream.load_balancer and upstream.load_balancer.policy.upper(),
+        circuit_breakers=thresholds and {"thresholds": thresholds},
         # Envoy rejects several checks without names (docs/ambassador.md §5.11).
-        config["health_checks"] = [
+        health_checks=[
             {"name": f"check-{number}", **_health_check(check)}
             for number, check in enumerate(upstream.health_checks, 1)
-        ]
-    if upstream.keepalive is not None:
-        config["upstream_connection_options"] = {"tcp_keepalive": _keepalive(upstream.keepalive)}
-    options = _http_options(upstream)
-    if options:
-        config["typed_extension_protocol_options"] = {_HTTP_OPTIONS: options}
-    if transport_socket is not None:
-        config["transport_socket"] = transport_socket
-    return config
+        ],
+        upstream_connection_options=upstream.keepalive and {"tcp_keepalive": _keepalive(upstream.keepalive)},
+        typed_extension_protocol_options=options and {_HTTP_OPTIONS: options},
+        transport_socket=transport_socket,
+    )
 
 
 def _thresholds(breaker: CircuitBreaker) -> dict[str, Any]:
@@ -99,21 +95,14 @@ def _keepalive(keepalive: Keepalive) -> dict[str, Any]:
 
 def _http_options(upstream: Upstream) -> dict[str, Any]:
     """The HTTP options towards the upstream; empty if all of them are Envoy's defaults."""
-    common: dict[str, Any] = {}
-    if upstream.idle_timeout_ms:
-        common["idle_timeout"] = duration(upstream.idle_timeout_ms)
-    if upstream.max_connection_lifetime_ms:
-        common["max_connection_duration"] = duration(upstream.max_connection_lifetime_ms)
-    http1: dict[str, Any] = {}
-    if upstream.proper_case:
-        http1["header_key_format"] = {"proper_case_words": {}}
+    idle, longest = upstream.idle_timeout_ms, upstream.max_connection_lifetime_ms
+    common = present(idle_timeout=idle and duration(idle), max_connection_duration=longest and duration(longest))
+    http1: dict[str, Any] = {"header_key_format": {"proper_case_words": {}}} if upstream.proper_case else {}
     if not (common or http1 or upstream.grpc):
         return {}
     explicit = {"http2_protocol_options": {}} if upstream.grpc else {"http_protocol_options": http1}
-    options: dict[str, Any] = {"@type": f"type.googleapis.com/{_HTTP_OPTIONS}", "explicit_http_config": explicit}
-    if common:
-        options["common_http_protocol_options"] = common
-    return options
+    options = {"@type": f"type.googleapis.com/{_HTTP_OPTIONS}", "explicit_http_config": explicit}
+    return options | present(common_http_protocol_options=common)
 
 
 def _health_check(check: HealthCheck) -> dict[str, Any]:
@@ -124,28 +113,23 @@ def _health_check(check: HealthCheck) -> dict[str, Any]:
         "unhealthy_threshold": check.unhealthy_threshold,
     }
     if check.upstream_name:
-        config["grpc_health_check"] = {"service_name": check.upstream_name}
-        if check.authority:
-            config["grpc_health_check"]["authority"] = check.authority
-        return config
-    http: dict[str, Any] = {"path": check.path}
-    if check.hostname:
-        http["host"] = check.hostname
-    if check.expected_statuses:
+        grpc = {"service_name": check.upstream_name, **present(authority=check.authority)}
+        return config | {"grpc_health_check": grpc}
+    http = present(
+        path=check.path,
+        host=check.hostname,
         # Envoy's ranges exclude the end.
-        http["expected_statuses"] = [{"start": first, "end": last + 1} for first, last in check.expected_statuses]
-    if check.add_request_headers:
-        http["request_headers_to_add"] = [
+        expected_statuses=[{"start": first, "end": last + 1} for first, last in check.expected_statuses],
+        request_headers_to_add=[
             {
                 "header": {"key": header.name, "value": header.value},
                 "append_action": "APPEND_IF_EXISTS_OR_ADD" if header.append else "OVERWRITE_IF_EXISTS_OR_ADD",
             }
             for header in check.add_request_headers
-        ]
-    if check.remove_request_headers:
-        http["request_headers_to_remove"] = list(check.remove_request_headers)
-    config["http_health_check"] = http
-    return config
+        ],
+        request_headers_to_remove=list(check.remove_request_headers),
+    )
+    return config | {"http_health_check": http}
 
 
 def load_assignment(name: str, endpoints: Iterable[tuple[str, int]]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import msgspec
 from ..http_gateway import CustomTag, Gateway, LogSink, Tracing
 from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import duration
+from . import present
 from .http_filters import http_filters
 
 _LOGGERS = "type.googleapis.com/envoy.extensions.access_loggers"
@@ -51,7 +52,8 @@ _DATADOG_FORMAT = {"dd.trace_id": "%REQ(X-DATADOG-TRACE-ID)%", "dd.span_id": "%R
 def access_logs(gateway: Gateway) -> list[dict[str, Any]]:
     """The access logs ``{name, typed_config}`` of a connection manager."""
     traced_by = gateway.tracing.driver if gateway.tracing is not None else ""
-    return [*(_log_service(sink) for sink in gateway.logs), _log_file(gateway.settings, traced_by)]
+    file = {"path": gateway.settings.envoy_log_path, "log_format": _format(gateway.settings, traced_by)}
+    return [*(_log_service(sink) for sink in gateway.logs), _log("file", "file.v3.FileAccessLog", file)]
 
 
 def _log_service(sink: LogSink) -> dict[str, Any]:
@@ -72,12 +74,6 @@ def _log_service(sink: LogSink) -> dict[str, Any]:
         "additional_response_trailers_to_log": list(sink.trailers),
     }
     return _log("http_grpc", "grpc.v3.HttpGrpcAccessLogConfig", config)
-
-
-def _log_file(settings: ModuleSettings, traced_by: str) -> dict[str, Any]:
-    return _log(
-        "file", "file.v3.FileAccessLog", {"path": settings.envoy_log_path, "log_format": _format(settings, traced_by)}
-    )
 
 
 def _format(settings: ModuleSettings, traced_by: str) -> dict[str, Any]:
@@ -115,8 +111,7 @@ def _provider(settings: Tracing) -> dict[str, Any]:
             return _tracer("zipkin", "ZipkinConfig", _zipkin(settings))
         case "datadog":
             config = {"collector_cluster": settings.cluster, "service_name": settings.service_name}
-            if settings.collector_hostname:
-                config["collector_hostname"] = settings.collector_hostname
+            config |= present(collector_hostname=settings.collector_hostname)
             return _tracer("datadog", "DatadogConfig", config)
         case "opentelemetry":
             service = {"envoy_grpc": {"cluster_name": settings.cluster}}
@@ -134,8 +129,7 @@ def _zipkin(settings: Tracing) -> dict[str, Any]:
         "collector_endpoint_version": settings.collector_endpoint_version,
         "trace_id_128bit": settings.trace_id_128bit,
     }
-    if settings.collector_hostname:
-        config["collector_hostname"] = settings.collector_hostname
+    config |= present(collector_hostname=settings.collector_hostname)
     if settings.shared_span_context is not None:
         config["shared_span_context"] = settings.shared_span_context
     return config
@@ -144,10 +138,7 @@ def _zipkin(settings: Tracing) -> dict[str, Any]:
 def _tag(one: CustomTag) -> dict[str, Any]:
     if one.source == "literal":
         return {"tag": one.tag, "literal": {"value": one.value}}
-    source = {"name": one.value}
-    if one.default:
-        source["default_value"] = one.default
-    return {"tag": one.tag, one.source: source}
+    return {"tag": one.tag, one.source: {"name": one.value, **present(default_value=one.default)}}
 
 
 def _tracer(name: str, type_name: str, config: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 from ..http_gateway import AuthFilter, Gateway, Misconfigured, RateLimitFilter, answered, asked_elsewhere
 from ..settings.module_settings import AddressRange, GrpcStats, Gzip, ModuleSettings
 from ..settings.traffic import duration
+from . import present
 
 ALWAYS_ASKED_WITH = (
     "authorization",
@@ -42,20 +43,16 @@ def authorization(auth: AuthFilter) -> dict[str, Any]:
         "clear_route_cache": True,
         "failure_mode_allow": auth.failure_mode_allow,
     }
-    config |= _grpc(auth) if auth.protocol == "grpc" else _http(auth)
-    if auth.max_body_bytes:
-        config["with_request_body"] = {
-            "max_request_bytes": auth.max_body_bytes,
-            "allow_partial_message": auth.partial_body,
-        }
-    if auth.status_on_error:
-        config["status_on_error"] = {"code": auth.status_on_error}
-    return config
-
-
-def _grpc(auth: AuthFilter) -> dict[str, Any]:
-    service = {"envoy_grpc": {"cluster_name": auth.cluster}, "timeout": duration(auth.timeout_ms)}
-    return {"grpc_service": service}
+    if auth.protocol == "grpc":
+        service = {"envoy_grpc": {"cluster_name": auth.cluster}, "timeout": duration(auth.timeout_ms)}
+        config["grpc_service"] = service
+    else:
+        config |= _http(auth)
+    body = {"max_request_bytes": auth.max_body_bytes, "allow_partial_message": auth.partial_body}
+    return config | present(
+        with_request_body=auth.max_body_bytes and body,
+        status_on_error=auth.status_on_error and {"code": auth.status_on_error},
+    )
 
 
 def _http(auth: AuthFilter) -> dict[str, Any]:
@@ -65,12 +62,8 @@ def _http(auth: AuthFilter) -> dict[str, Any]:
         "server_uri": {"uri": f"http://{auth.host}", "cluster": auth.cluster, "timeout": duration(auth.timeout_ms)},
         "authorization_response": {"allowed_upstream_headers": answered, "allowed_client_headers": answered},
     }
-    if auth.path_prefix:
-        service["path_prefix"] = auth.path_prefix
-    if auth.add_headers:
-        service["authorization_request"] = {
-            "headers_to_add": [{"key": name, "value": value} for name, value in auth.add_headers]
-        }
+    added = [{"key": name, "value": value} for name, value in auth.add_headers]
+    service |= present(path_prefix=auth.path_prefix, authorization_request=added and {"headers_to_add": added})
     return {
         "http_service": service,
         "allowed_headers": _exactly({*ALWAYS_ASKED_WITH, *auth.request_headers}),

@@ -33,6 +33,7 @@ from ..routing.route_action import (
     Treatment,
 )
 from ..settings.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy, duration, milliseconds
+from . import present
 
 ACME_CHALLENGE = "/.well-known/acme-challenge/"
 """Certificate authorities request these paths in clear text."""
@@ -87,12 +88,9 @@ def retry_policy(policy: RetryPolicy) -> dict[str, Any]:
 def hash_policy(balancer: LoadBalancer) -> dict[str, Any]:
     """The part of a request that chooses its endpoint, for a balancer that hashes."""
     if balancer.cookie is not None:
-        cookie = {"name": balancer.cookie.name}
-        if balancer.cookie.path:
-            cookie["path"] = balancer.cookie.path
-        if balancer.cookie.ttl:
-            cookie["ttl"] = duration(milliseconds(balancer.cookie.ttl) or 0)
-        return {"cookie": cookie}
+        cookie = balancer.cookie
+        ttl = duration(milliseconds(cookie.ttl) or 0) if cookie.ttl else ""
+        return {"cookie": {"name": cookie.name, **present(path=cookie.path, ttl=ttl)}}
     if balancer.header:
         return {"header": {"header_name": balancer.header}}
     return {"connection_properties": {"source_ip": True}}
@@ -118,13 +116,12 @@ def per_filter(core: Core, cors: Cors | None) -> dict[str, Any]:
 
 def header_changes(changes: HeaderChanges) -> dict[str, Any]:
     """The four fields that routes and clusters of a route have in common."""
-    found: dict[str, Any] = {
-        "request_headers_to_add": [_added(header) for header in changes.add_request],
-        "request_headers_to_remove": list(changes.remove_request),
-        "response_headers_to_add": [_added(header) for header in changes.add_response],
-        "response_headers_to_remove": list(changes.remove_response),
-    }
-    return {field: value for field, value in found.items() if value}
+    return present(
+        request_headers_to_add=[_added(header) for header in changes.add_request],
+        request_headers_to_remove=list(changes.remove_request),
+        response_headers_to_add=[_added(header) for header in changes.add_response],
+        response_headers_to_remove=list(changes.remove_response),
+    )
 
 
 def _added(header: HeaderAddition) -> dict[str, Any]:
@@ -144,16 +141,14 @@ def _label(action: LabelAction) -> dict[str, Any]:
 
 
 def _cors(cors: Cors) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "@type": f"{_TYPE}.cors.v3.CorsPolicy",
-        "allow_origin_string_match": [{"exact": origin} for origin in cors.origins],
-        "allow_methods": ", ".join(cors.methods),
-        "allow_headers": ", ".join(cors.headers),
-        "expose_headers": ", ".join(cors.exposed_headers),
-        "max_age": cors.max_age,
-        "allow_credentials": cors.credentials,
-    }
-    return {field: value for field, value in found.items() if value}
+    return {"@type": f"{_TYPE}.cors.v3.CorsPolicy"} | present(
+        allow_origin_string_match=[{"exact": origin} for origin in cors.origins],
+        allow_methods=", ".join(cors.methods),
+        allow_headers=", ".join(cors.headers),
+        expose_headers=", ".join(cors.exposed_headers),
+        max_age=cors.max_age,
+        allow_credentials=cors.credentials,
+    )
 
 
 CODES = {
@@ -205,17 +200,17 @@ def forwarding_route(
 
 def redirecting_route(name: str, match: RouteMatch, redirect: Redirect, *, stats_name: str = "") -> dict[str, Any]:
     """A route that redirects clients."""
-    found: dict[str, Any] = {"host_redirect": redirect.host, "response_code": CODES[redirect.response_code]}
-    if redirect.scheme:
-        found["scheme_redirect"] = redirect.scheme
-    if redirect.port:
-        found["port_redirect"] = redirect.port
-    if redirect.path:
-        found["path_redirect"] = redirect.path
-    if redirect.prefix:
-        found["prefix_rewrite"] = redirect.prefix
-    if redirect.regex is not None:
-        found["regex_rewrite"] = _regex(redirect.regex)
+    found = {
+        "host_redirect": redirect.host,
+        "response_code": CODES[redirect.response_code],
+        **present(
+            scheme_redirect=redirect.scheme,
+            port_redirect=redirect.port,
+            path_redirect=redirect.path,
+            prefix_rewrite=redirect.prefix,
+            regex_rewrite=_regex(redirect.regex),
+        ),
+    }
     # A redirect needs no authorization: it also works while the AuthService is away.
     filters = per_filter(msgspec.structs.replace(redirect.core, bypass_auth=True), redirect.cors)
     return _route(name, match, {"redirect": found}, redirect.headers, filters, stats_name)
@@ -235,11 +230,7 @@ def _route(
     stats_name: str,
 ) -> dict[str, Any]:
     found = {"name": name, "match": route_match(match), **action, **header_changes(headers)}
-    if filters:
-        found["typed_per_filter_config"] = filters
-    if stats_name:
-        found["stat_prefix"] = stats_name
-    return found
+    return found | present(typed_per_filter_config=filters, stat_prefix=stats_name)
 
 
 def _clusters(shares: Weighted) -> tuple[HeaderChanges, dict[str, Any]]:
@@ -260,23 +251,18 @@ def _treatment(treatment: Treatment) -> dict[str, Any]:
     found: dict[str, Any] = {"timeout": duration(treatment.timeout_ms)}
     if treatment.idle_timeout_ms is not None:
         found["idle_timeout"] = duration(treatment.idle_timeout_ms)
-    if treatment.prefix_rewrite:
-        found["prefix_rewrite"] = treatment.prefix_rewrite
-    if treatment.regex_rewrite is not None:
-        found["regex_rewrite"] = _regex(treatment.regex_rewrite)
-    if treatment.auto_host_rewrite:
-        found["auto_host_rewrite"] = True
-    if treatment.priority:
-        found["priority"] = treatment.priority.upper()
-    if treatment.retry_policy is not None:
-        found["retry_policy"] = retry_policy(treatment.retry_policy)
-    if treatment.upgrades:
-        found["upgrade_configs"] = [{"upgrade_type": protocol} for protocol in treatment.upgrades]
-    return found
+    return found | present(
+        prefix_rewrite=treatment.prefix_rewrite,
+        regex_rewrite=_regex(treatment.regex_rewrite),
+        auto_host_rewrite=treatment.auto_host_rewrite,
+        priority=treatment.priority.upper(),
+        retry_policy=treatment.retry_policy and retry_policy(treatment.retry_policy),
+        upgrade_configs=[{"upgrade_type": protocol} for protocol in treatment.upgrades],
+    )
 
 
-def _regex(rewrite: RegexRewrite) -> dict[str, Any]:
-    return {"pattern": {"regex": rewrite.pattern}, "substitution": rewrite.substitution}
+def _regex(rewrite: RegexRewrite | None) -> dict[str, Any] | None:
+    return {"pattern": {"regex": rewrite.pattern}, "substitution": rewrite.substitution} if rewrite else None
 
 
 def route_match(match: RouteMatch) -> dict[str, Any]:
@@ -287,12 +273,10 @@ def route_match(match: RouteMatch) -> dict[str, Any]:
         headers.append(Condition(":authority", REGEX, match.authority))
     if match.authority_asked:
         headers.append(Condition(":authority", REGEX, wildcard_regex(match.authority)))
-    found = _path(match)
-    if headers:
-        found["headers"] = [_condition(header) for header in headers]
-    if match.query:
-        found["query_parameters"] = [_condition(parameter) for parameter in match.query]
-    return found
+    return _path(match) | present(
+        headers=[_condition(header) for header in headers],
+        query_parameters=[_condition(parameter) for parameter in match.query],
+    )
 
 
 def _path(match: RouteMatch) -> dict[str, Any]:

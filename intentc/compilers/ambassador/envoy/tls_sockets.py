@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tls_context import TLSSettings, authority_name, certificate_name
+from . import present
 
 _VERSIONS = {"v1.0": "TLSv1_0", "v1.1": "TLSv1_1", "v1.2": "TLSv1_2", "v1.3": "TLSv1_3"}
 
@@ -21,35 +22,30 @@ def downstream_tls(settings: TLSSettings) -> dict[str, Any]:
     """The transport socket ``{name, typed_config}`` of a filter chain that terminates TLS."""
     context: dict[str, Any] = {
         "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
-        "common_tls_context": _common(settings),
+        "common_tls_context": _common(settings, settings.protocols),
     }
-    if settings.required:
-        context["require_client_certificate"] = True
+    context |= present(require_client_certificate=settings.required)
     return {"name": "envoy.transport_sockets.tls", "typed_config": context}
 
 
-def _common(settings: TLSSettings) -> dict[str, Any]:
-    common: dict[str, Any] = {"tls_certificate_sds_secret_configs": [secret_by_ads(certificate_name(settings.secret))]}
-    if settings.authority:
-        name = authority_name(settings.authority, settings.revoked)
-        common["validation_context_sds_secret_config"] = secret_by_ads(name)
-    if settings.protocols:
-        common["alpn_protocols"] = list(settings.protocols)
-    parameters = tls_parameters(settings)
-    if parameters:
-        common["tls_params"] = parameters
-    return common
+def _common(settings: TLSSettings, protocols: tuple[str, ...]) -> dict[str, Any]:
+    authority = settings.authority and authority_name(settings.authority, settings.revoked)
+    return present(
+        tls_certificate_sds_secret_configs=settings.secret and [secret_by_ads(certificate_name(settings.secret))],
+        validation_context_sds_secret_config=authority and secret_by_ads(authority),
+        alpn_protocols=list(protocols),
+        tls_params=tls_parameters(settings),
+    )
 
 
 def tls_parameters(settings: TLSSettings) -> dict[str, Any]:
     """Versions, cipher suites and curves; those that are not set are omitted."""
-    given = {
-        "tls_minimum_protocol_version": _VERSIONS.get(settings.minimum),
-        "tls_maximum_protocol_version": _VERSIONS.get(settings.maximum),
-        "cipher_suites": list(settings.cipher_suites),
-        "ecdh_curves": list(settings.curves),
-    }
-    return {name: value for name, value in given.items() if value}
+    return present(
+        tls_minimum_protocol_version=_VERSIONS.get(settings.minimum),
+        tls_maximum_protocol_version=_VERSIONS.get(settings.maximum),
+        cipher_suites=list(settings.cipher_suites),
+        ecdh_curves=list(settings.curves),
+    )
 
 
 def upstream_tls(settings: TLSSettings, server_name: str, grpc: bool) -> dict[str, Any]:
@@ -58,24 +54,11 @@ def upstream_tls(settings: TLSSettings, server_name: str, grpc: bool) -> dict[st
     ``settings``: those of the TLSContext. Without one they are the defaults, which accept any certificate, as
     Ambassador does. ``server_name``: the name in the handshake (SNI), empty for none.
     """
-    common: dict[str, Any] = {}
-    if settings.secret:
-        common["tls_certificate_sds_secret_configs"] = [secret_by_ads(certificate_name(settings.secret))]
-    if settings.authority:
-        name = authority_name(settings.authority, settings.revoked)
-        common["validation_context_sds_secret_config"] = secret_by_ads(name)
-    protocols = settings.protocols or (("h2",) if grpc else ())
-    if protocols:
-        common["alpn_protocols"] = list(protocols)
-    parameters = tls_parameters(settings)
-    if parameters:
-        common["tls_params"] = parameters
     context: dict[str, Any] = {
         "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
-        "common_tls_context": common,
+        "common_tls_context": _common(settings, settings.protocols or (("h2",) if grpc else ())),
+        **present(sni=server_name),
     }
-    if server_name:
-        context["sni"] = server_name
     return {"name": "envoy.transport_sockets.tls", "typed_config": context}
 
 

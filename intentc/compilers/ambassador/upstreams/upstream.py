@@ -121,10 +121,8 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     def dns_name(self, gateway_namespace: str) -> str:
         """The host as DNS is asked for it: qualified, unless it is in the gateway's namespace (docs/ambassador.md
         §4.4)."""
-        return f"{self.host}.{self.service_namespace}" if self._elsewhere(gateway_namespace) else self.host
-
-    def _elsewhere(self, gateway_namespace: str) -> bool:
-        return self.service_namespace not in ("", gateway_namespace)
+        elsewhere = self.service_namespace not in ("", gateway_namespace)
+        return f"{self.host}.{self.service_namespace}" if elsewhere else self.host
 
 
 class ClusterUse(msgspec.Struct, frozen=True):

@@ -39,30 +39,18 @@ class Names(NamedTuple):
 
 def names_of(instance: Instance) -> Names:
     """The names of all objects that each instance has."""
-    tag = tag_of(instance.images.contour)
-    if instance.layout == "operator":
-        return Names(
-            contour="contour",
-            envoy="envoy",
-            certgen="contour-certgen",
-            certgen_binding="contour",
-            job=label_value(f"contour-certgen-{tag}"),
-            contour_certificate="contourcert",
-            envoy_certificate="envoycert",
-            cluster_role=f"contour-{instance.namespace}",
-            configuration="contour",
-        )
-    suffix = suffix_of(instance)
+    is_operator = instance.layout == "operator"
+    end = "" if is_operator else f"-{suffix_of(instance)}"
     return Names(
-        contour=f"contour-{suffix}",
-        envoy=f"envoy-{suffix}",
-        certgen=f"contour-certgen-{suffix}",
-        certgen_binding=f"contour-certgen-{suffix}",
-        job=label_value(f"contour-certgen-{tag}-{suffix}"),
-        contour_certificate=f"contourcert-{suffix}",
-        envoy_certificate=f"envoycert-{suffix}",
-        cluster_role=f"contour-{instance.namespace}-{suffix}",
-        configuration=f"contourconfig-{suffix}",
+        contour=f"contour{end}",
+        envoy=f"envoy{end}",
+        certgen=f"contour-certgen{end}",
+        certgen_binding="contour" if is_operator else f"contour-certgen{end}",
+        job=label_value(f"contour-certgen-{tag_of(instance.images.contour)}{end}"),
+        contour_certificate=f"contourcert{end}",
+        envoy_certificate=f"envoycert{end}",
+        cluster_role=f"contour-{instance.namespace}{end}",
+        configuration="contour" if is_operator else f"contourconfig{end}",
     )
 
 

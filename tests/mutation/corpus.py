@@ -14,7 +14,6 @@ import msgspec
 from intentc.model import Key
 from intentc.watch import protocol
 from tests.mutation.stories import Corpus, MutantSystem, Story
-from tests.mutation.switched import HOSTNAME, SWITCHED, SYSTEM
 from tests.oracle.contrail import Json
 from tests.oracle.contrail_policies import name_of, naming_unknown_policies
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, FqName, Put
@@ -29,7 +28,7 @@ _ROUTED: Json = {"route_table_refs": [{"to": list(_TABLE)}]}
 _VXLAN_UUID = "20000000-0000-4000-8000-000000000000"
 _INTERNAL = (*_VXLAN_ROUTER[:-1], f"__contrail_lr_internal_vn_{_VXLAN_UUID}__")
 _GROUP, _MENTIONING = NAMES[0], NAMES[1]
-_SYSTEM = SYSTEM
+_SYSTEM = ("default-global-system-config",)
 _FABRIC = (*_SYSTEM, "fabric")
 _SUB_CLUSTER = ("sub",)
 _SERVICE, _IPAM, _SORTING = NAMES[0], NAMES[0], NAMES[0]
@@ -48,6 +47,36 @@ _RULE: Json = {
     "src_ports": [],
     "dst_ports": [],
 }
+
+_HOST, _DEVICE, _NETWORK = (*_SYSTEM, "host"), (*_SYSTEM, "device"), (*PROJECTS[0], "provided")
+_HOSTNAME: dict[str, Any] = {"physical_router_hostname": "leaf"}
+"""Of the device of that name."""
+
+
+def _key_values(**pairs: str) -> dict[str, Any]:
+    return {"key_value_pair": [{"key": key, "value": value} for key, value in pairs.items()]}
+
+
+_SWITCHED = (
+    Put("physical_interface", (*_DEVICE, "xe-0:1"), {}),
+    Put("node", _HOST, {"hostname": "host"}),
+    Put(
+        "port",
+        (*_HOST, "ens1"),
+        {"bms_port_info": {"local_link_connection": {"switch_info": "leaf", "port_id": "xe-0_1"}}},
+    ),
+    Put("virtual_router", _HOST, {"virtual_router_sriov_physical_networks": _key_values(physnet="ens1")}),
+    Put("virtual_network", _NETWORK, {"provider_properties": {"segmentation_id": 7, "physical_network": "physnet"}}),
+    Put(
+        "virtual_machine_interface",
+        (*PROJECTS[0], "direct"),
+        {
+            "parent_type": "project",
+            "virtual_network_refs": [{"to": list(_NETWORK)}],
+            "virtual_machine_interface_bindings": _key_values(vnic_type="direct", host_id="host"),
+        },
+    ),
+)
 
 
 _OPEN, _NAMING, _REFERRED = NAMES[1], NAMES[2], NAMES[3]
@@ -279,9 +308,9 @@ WORLD = (
     Put(
         "physical_router",
         (*_SYSTEM, "device"),
-        {"bgp_router_refs": [{"to": list(_speaker("two"))}], "fabric_refs": [{"to": list(_FABRIC)}], **HOSTNAME},
+        {"bgp_router_refs": [{"to": list(_speaker("two"))}], "fabric_refs": [{"to": list(_FABRIC)}], **_HOSTNAME},
     ),
-    *SWITCHED,
+    *_SWITCHED,
     Put("security_group", _GROUP, {"configured_security_group_id": 7}),
     Put("security_group", _MENTIONING, {"security_group_entries": {"policy_rule": [_RULE]}}),
     Put("network_policy", _POLICY, _policy("r1")),

@@ -1,6 +1,6 @@
 """The edges that are known to be redundant, as ``redundant.yml`` lists them, and why.
 
-What a reason claims is proved by the tests. ``python -m tests.mutation.listed`` writes the table of them into
+``python -m tests.mutation.listed`` writes the table of them into
 docs/contrail.md C.3.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from intentc.loading import load_yaml
-from tests.mutation.edges import Edge
+from intentc.logic.dependencies.reactions import Edge
 
 _FILE = Path(__file__).with_name("redundant.yml")
 

@@ -1,4 +1,4 @@
-"""Defines the errors of the API server, each with its HTTP status (docs/contrail.md B.4), and translates the store's.
+"""Defines the errors of the API server, how each API answers them, and how failures of the store become such errors.
 
 Why it exists: rules raise these far below HTTP, and each entry point (HTTP, in process) reports them in its own form.
 The message is for people: it names the kind, field or key, and what to do next. ``kubernetes/failures.py`` has errors
@@ -11,7 +11,8 @@ State: what each error says.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from collections.abc import Mapping
+from typing import NamedTuple, Self
 
 from intentc.model import Key, Name
 from intentc.model.limits import LARGEST_VALUE
@@ -33,14 +34,21 @@ def shortened(text: str) -> str:
 _REPLACE = "; send the whole resource to replace it, or delete it"
 
 
+class Answer(NamedTuple):
+    """The answer to an error: ``status`` in the REST API (docs/contrail.md B.4), ``code`` and ``reason`` in the
+    Kubernetes-compatible API."""
+
+    status: int
+    code: int
+    reason: str
+
+
 class ApiError(Exception):
-    """The base class; ``status`` is the HTTP status.
+    """The base class; ``ANSWERS`` has the answers.
 
     ``key``: the resource that the error concerns, if known; the name of a new one. ``item``: the index of the item of a
     larger request that it concerns; ``detail`` is the message without that place then.
     """
-
-    status: ClassVar[int] = 500
 
     def __init__(self, message: str, *, key: Key | Name | None = None) -> None:
         message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
@@ -53,6 +61,16 @@ class ApiError(Exception):
         """The field of the resource's stored form that it concerns, if known: ``a.b[0].c``."""
         self.rejected: tuple[tuple[int, str], ...] = ()
         """(item, detail) of all rejected items of a larger request, this one included."""
+
+    @property
+    def answer(self) -> Answer:
+        """The answer to this error: that of its class, or of the nearest base class in the table."""
+        return next(ANSWERS[one] for one in type(self).__mro__ if one in ANSWERS)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status in the REST API."""
+        return self.answer.status
 
     def within(self, item: int, place: str) -> ApiError:
         """The same error with its place in a larger request. The key is dropped, so that this happens only once."""
@@ -69,8 +87,6 @@ class ApiError(Exception):
 class BadRequest(ApiError):
     """Invalid argument, bad JSON, unresolved ``to``, failed check."""
 
-    status = 400
-
 
 class Exhausted(BadRequest):
     """A pool has no number left, or the requested one is taken."""
@@ -79,55 +95,37 @@ class Exhausted(BadRequest):
 class Unauthorized(ApiError):
     """The token is missing, unknown or expired."""
 
-    status = 401
-
 
 class Forbidden(ApiError):
     """The caller may not write a field, or the call needs another role."""
-
-    status = 403
 
 
 class NotFound(ApiError):
     """There is no such uuid, name or kind."""
 
-    status = 404
-
 
 class Conflict(ApiError):
     """A uuid or name is a duplicate, a parent or target is missing, or a deleted resource has holders."""
-
-    status = 409
 
 
 class PreconditionFailed(ApiError):
     """``If-Match`` names another revision, or the fence is an old one (the message starts with "fence" then)."""
 
-    status = 412
-
 
 class QuotaExceeded(ApiError):
     """The project has as many resources of a kind as its quota allows; the message names the quota."""
-
-    status = 412
 
 
 class TooLarge(ApiError):
     """The request has more operations than one transaction takes, or too many bytes."""
 
-    status = 413
-
 
 class TooManyRequests(ApiError):
     """The client exceeds a rate; it may try again after ``Retry-After``."""
 
-    status = 429
-
 
 class Malformed(ApiError):
     """A stored value can't be read. The message names its key and what to do; ``reason`` only key and cause."""
-
-    status = 422
 
     def __init__(self, reason: str, *, key: Key | Name | None = None) -> None:
         super().__init__(f"{reason}{_REPLACE}", key=key)
@@ -142,8 +140,6 @@ class Malformed(ApiError):
 class BrokenEntry(ApiError):
     """The value of a key that only API servers write, of the index or of a pool, can't be read."""
 
-    status = 422
-
     @classmethod
     def at(cls, where: str, reason: str) -> BrokenEntry:
         """The error for the entry at the key ``where``."""
@@ -156,8 +152,6 @@ class Busy(ApiError):
     Nothing was written; the client may try again.
     """
 
-    status = 503
-
 
 class StoreDenied(Busy):
     """etcd rejects this API server's user, its password, or what its roles permit: nothing was written."""
@@ -166,7 +160,24 @@ class StoreDenied(Busy):
 class OutcomeUnknown(ApiError):
     """The store did not answer a write, which may have happened. The client must read back before it repeats it."""
 
-    status = 504
+
+ANSWERS: Mapping[type[ApiError], Answer] = {
+    ApiError: Answer(500, 500, "InternalError"),
+    BadRequest: Answer(400, 400, "BadRequest"),
+    Unauthorized: Answer(401, 401, "Unauthorized"),
+    Forbidden: Answer(403, 403, "Forbidden"),
+    NotFound: Answer(404, 404, "NotFound"),
+    Conflict: Answer(409, 409, "Conflict"),
+    PreconditionFailed: Answer(412, 409, "Conflict"),
+    QuotaExceeded: Answer(412, 403, "Forbidden"),
+    TooLarge: Answer(413, 413, "RequestEntityTooLarge"),
+    Malformed: Answer(422, 500, "InternalError"),
+    BrokenEntry: Answer(422, 500, "InternalError"),
+    TooManyRequests: Answer(429, 429, "TooManyRequests"),
+    Busy: Answer(503, 503, "ServiceUnavailable"),
+    OutcomeUnknown: Answer(504, 504, "Timeout"),
+}
+"""The one table of answers. A subclass that it lacks is answered as its base class."""
 
 
 def from_store(error: Failure, *, writing: bool) -> ApiError:

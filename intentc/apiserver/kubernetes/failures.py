@@ -1,7 +1,8 @@
 """Defines the errors of the Kubernetes face, and the ``Status`` that answers any error and a complete deletion.
 
 Why it exists: clients decide by ``reason`` and ``code``, and people read ``message``, which names the field and says
-what to do next, as everywhere in intentc. ``apiserver/errors.py`` has the errors of the whole server.
+what to do next, as everywhere in intentc. ``apiserver/errors.py`` has the errors of the whole server, and their
+codes and reasons.
 
 Pure functions of values.
 """
@@ -15,43 +16,12 @@ from typing import Any
 
 from intentc.model.manifest import place_in_manifest
 
-from ..errors import (
-    ApiError,
-    BadRequest,
-    Busy,
-    Conflict,
-    Forbidden,
-    Malformed,
-    NotFound,
-    OutcomeUnknown,
-    PreconditionFailed,
-    QuotaExceeded,
-    TooLarge,
-    TooManyRequests,
-    Unauthorized,
-)
+from ..errors import ApiError, BadRequest, NotFound
 from ..integers import parse_integer
 from .catalog import Offered
 
 _INVALID = 422
 _STEP = re.compile(r"[^.\[\]]+")
-_REASONS: Mapping[type[ApiError], tuple[int, str]] = {
-    BadRequest: (400, "BadRequest"),
-    Unauthorized: (401, "Unauthorized"),
-    Forbidden: (403, "Forbidden"),
-    NotFound: (404, "NotFound"),
-    Conflict: (409, "Conflict"),
-    PreconditionFailed: (409, "Conflict"),
-    QuotaExceeded: (403, "Forbidden"),
-    TooLarge: (413, "RequestEntityTooLarge"),
-    TooManyRequests: (429, "TooManyRequests"),
-    Malformed: (500, "InternalError"),
-    Busy: (503, "ServiceUnavailable"),
-    OutcomeUnknown: (504, "Timeout"),
-}
-"""Error → (HTTP status, reason); of several classes the nearest decides."""
-
-
 _ABOUT_RESOURCES = frozenset(
     {"AlreadyExists", "Conflict", "Forbidden", "Invalid", "MethodNotAllowed", "NotFound", "TooManyRequests"}
 )
@@ -119,7 +89,7 @@ def failure(error: ApiError, offered: Offered | None = None, name: str = "") -> 
     if isinstance(error, Answered):
         code, reason = error.code, error.reason
     else:
-        code, reason = next((_REASONS[one] for one in type(error).__mro__ if one in _REASONS), (500, "InternalError"))
+        _, code, reason = error.answer
     message = error.message
     details: dict[str, Any] = {}
     about = error.about if isinstance(error, Answered) else None

@@ -1,9 +1,7 @@
-"""Manifests through the real API server on a real etcd: over HTTP, and by the commands as processes."""
+"""Manifests over HTTP through the REST calls of the real API server, on a real etcd."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -14,7 +12,6 @@ from intentc.loading import load_schema
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import prefix_end
-from tests.support import forking
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -57,29 +54,4 @@ async def test_a_bad_manifest_in_a_batch_is_named_and_nothing_is_written(client:
     answer = await client.post("/sync", json={"resources": [{"kind": "mapping", "data": m} for m in (MAPPING, bad)]})
     assert (answer.status_code, answer.json()["item"]) == (400, 1)
     assert answer.json()["detail"] == "mapping has no field 'retry_policy.retry_om'; did you mean retry_on?"
-    assert (await client.get("/mappings")).json() == {"mappings": []}
-
-
-async def test_the_commands_apply_change_show_and_delete_manifests(client: httpx2.AsyncClient, tmp_path: Path) -> None:
-    file = tmp_path / "mapping.json"
-
-    async def intentc(*arguments: str) -> str:
-        environment = {
-            **os.environ,
-            "INTENTC_CLIENT__ENDPOINT": str(client.base_url),
-            "INTENTC_INTENTC__COMPILERS": "ambassador",
-        }
-        done = await forking.run(arguments, environment)
-        assert done.code == 0, done
-        return done.out
-
-    file.write_bytes(msgspec.json.encode(MAPPING))
-    assert "created" in await intentc("apply", str(file))
-    assert "unchanged" in await intentc("apply", str(file))
-    file.write_bytes(msgspec.json.encode({**MAPPING, "spec": {**MAPPING["spec"], "rewrite": None}}))
-    assert "updated" in await intentc("apply", str(file))
-    assert "unchanged" in await intentc("apply", str(file))
-    (shown,) = msgspec.json.decode(await intentc("get", "Mapping", "echo", "-o", "json"))["resources"]
-    assert (shown["prefix"], "rewrite" in shown) == ("/echo/", False)
-    assert "deleted" in await intentc("delete", str(file))
     assert (await client.get("/mappings")).json() == {"mappings": []}

@@ -8,8 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.apiserver.errors import Conflict
-from intentc.apiserver.startup import write_seeds
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
@@ -400,12 +398,3 @@ async def test_a_list_that_was_there_before_hinders_no_other_change(api: Api, st
     await api.update("virtual_network", made["uuid"], route_target_list={"route_target": []})
     with rejected(400, "target:64513:8000100"):
         await api.update("virtual_network", made["uuid"], **listed)
-
-
-async def test_seeds_are_there_and_writing_them_again_changes_nothing(api: Api) -> None:
-    await write_seeds(api.server)
-    assert (await api.by_name("security_group", *PROJECT, "__no_rule__"))["security_group_id"] == 8000000
-    assert (await api.by_name("routing_instance", *PROJECT, "ip-fabric", "__default__"))["uuid"]
-    assert (await api.by_name("routing_instance", *PROJECT, "ip-fabric", "ip-fabric"))["uuid"]
-    with pytest.raises(Conflict):
-        await api.create("network_ipam", "default-network-ipam")

@@ -18,7 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from intentc.diagnostics.questions import Process
+from .questions import Process
 
 
 class Figure(NamedTuple):
@@ -144,7 +144,7 @@ def compiler_metrics(process: Process) -> Iterator[Metric]:
 def _measured(
     family: type[GaugeMetricFamily | CounterMetricFamily], figure: Figure, status: Mapping[str, Any]
 ) -> Iterator[Metric]:
-    value = at(status, figure.place)
+    value = _at(status, figure.place)
     if value is None:
         return
     if not figure.label:
@@ -156,7 +156,7 @@ def _measured(
     yield metric
 
 
-def at(status: Mapping[str, Any], place: str) -> Any:
+def _at(status: Mapping[str, Any], place: str) -> Any:
     """The value at a path of keys; None if there is none, or anything above it is missing."""
     found: Any = status
     for key in place.split("."):

@@ -6,42 +6,36 @@ show its value. The second is true when the deletion of what was made for the ow
 of each object on which the owner changed its claims; ``marked_objects`` knows that. The compilers decide what
 allocations are used for; the API server decides who holds which.
 
-It requests and frees only with permission; the read of all allocations (``load``) needs none. Numbers go into
-``logic``, rejected requests into the state tables, the intents that read them to the scheduler, owners that must await
-a pass to ``marked_objects``, and the API server's answers to the permission and the throttle.
-
-State: requested, held and uncertain allocations; the owners whose allocations are to be freed; those whose allocations
-a load found, until they are evaluated; the queue; whether all allocations are known, and how often that was declared
-invalid.
+It requests and frees only with permission; the read of all allocations (``load``) needs none.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from .. import crashpoints
 from ..evaluation import AllocationRequest, Outcome, Status
 from ..logic import Service
-from ..model import Name, Problem
+from ..model import Problem
 from ..model.reads import allocation_read
-from ..reconcile import KeyedQueue
+from ..reconcile import Loop, RequeueAfter
 from ..reconcile.backoff import Backoff
-from ..reconcile.failures import Failure, Fenced, Rejected, Throttled, Unavailable
+from ..reconcile.failures import Failure, Fenced, Rejected, Unavailable
 from ..writing import ReadService, WriteService
 from .api_throttle import ApiThrottle
+from .jobs import Jobs
 from .marked_objects import MarkedObjects
 from .permission import Permission
-from .scheduler import Scheduler
+from .phases import Happened, Phases
 from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
 _KEEPS_REQUESTS = frozenset({Status.FAILED, Status.HELD, Status.ON_HOLD})
 """How a run ends that does not say which allocations its intent needs."""
-_AWAY = 1.0
-"""Seconds between tries at a server that can't be reached."""
+_LAPSE = 1.0
+"""Seconds until an entry is tried again for which permission was uncertain for a moment."""
 
 
 class Entry(NamedTuple):
@@ -55,11 +49,6 @@ class Entry(NamedTuple):
         """The uuid in ``installation/origin uuid/purpose``."""
         return self.owner.partition("/")[2].rpartition("/")[0]
 
-    @property
-    def name(self) -> Name:
-        """Names its requests in ``throttle``."""
-        return Name(self.pool, (self.owner,))
-
 
 _ALL = Entry("", "")
 """Queued in order to read all allocations again."""
@@ -68,30 +57,41 @@ _ALL = Entry("", "")
 class Allocations:
     """Serves the allocator entries that need work, each on its own: a rejected one delays no other.
 
-    An allocation that was given or freed is a change of what intents read: ``scheduler`` gets their jobs."""
+    An allocation that was given or freed is a change of what intents read: ``jobs`` gets them."""
 
     def __init__(
         self,
-        *,
-        installation: str,
         logic: Service,
         writer: WriteService,
         reader: ReadService,
         permission: Permission,
-        throttle: ApiThrottle[Name],
+        throttle: ApiThrottle,
+        phases: Phases,
         states: StateTables,
-        scheduler: Scheduler,
+        jobs: Jobs,
         marked: MarkedObjects,
+        *,
+        on_end: Callable[[], None],
     ) -> None:
-        self._installation = installation
         self._logic = logic
         self._writer = writer
         self._reader = reader
         self._permission = permission
         self._throttle = throttle
+        self._phases = phases
         self._states = states
-        self._scheduler = scheduler
+        self._jobs = jobs
         self._marked = marked
+        self.loop: Loop[Entry] = Loop(
+            self._serve,
+            name="allocate",
+            gate=self._gate,
+            backoff=Backoff(first=0.05, last=30.0),
+            pause=throttle,
+            order=self._order,
+            on_failure=self._note_failure,
+            on_end=on_end,
+        )
         self._requested: dict[str, dict[Entry, AllocationRequest]] = {}
         self._held: dict[str, dict[Entry, int]] = {}
         self._leaving: set[str] = set()
@@ -100,7 +100,6 @@ class Allocations:
         ``marked_objects`` reports when the object no longer does."""
         self._unsure: set[Entry] = set()
         """Entries whose last request failed after it was sent: the allocator may hold a number for them."""
-        self._queued: KeyedQueue[Entry] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
         self._invalidations = 0
         self._found: set[str] = set()
         """Origins of allocations that a load found, and that no evaluation has read since: another process may have
@@ -108,20 +107,10 @@ class Allocations:
         self.known = False
         """Whether all allocations were read since they were last declared invalid."""
 
-    @property
-    def idle(self) -> bool:
-        """Whether no request is queued or under way; those in back-off don't count."""
-        return self._queued.idle
-
-    @property
-    def settled(self) -> bool:
-        """Whether it is idle and nothing is in back-off."""
-        return self._queued.settled
-
     async def load(self) -> None:
         """Read all allocations: before the first evaluation, and after the store was restored to an older state."""
         invalidations = self._invalidations
-        entries = await self._reader.all_allocations(f"{self._installation}/")
+        entries = await self._reader.all_allocations(f"{self._logic.installation}/")
         found = {Entry(pool, owner): value for pool, owner, value in entries}
         for entry in [entry for entries in self._held.values() for entry in entries]:
             if entry not in found:
@@ -132,6 +121,12 @@ class Allocations:
             self._note(entry, value)
         # What was read before an invalidation may be from the former store.
         self.known = invalidations == self._invalidations
+        if self._logic.listed:
+            # Each pass releases what nobody needs, but a load starts no pass: it releases that itself.
+            self.release_unneeded()
+        if not self._jobs.idle:
+            # The intents that read them are evaluated before anything is planned.
+            self._phases.happened(Happened.INPUTS)
 
     def release_unneeded(self) -> None:
         """Free the allocations whose owners don't exist (any more), or were evaluated before a load found them. Called
@@ -150,7 +145,7 @@ class Allocations:
         """Queue a read of all allocations, since what is known of them may be wrong."""
         self._invalidations += 1
         self.known = False
-        self._queued.add(_ALL)
+        self.loop.add(_ALL)
 
     def outcome(self, outcome: Outcome) -> None:
         """Replace the requests of an intent by those of this evaluation; release what it no longer reads."""
@@ -165,7 +160,7 @@ class Allocations:
                 del self._requested[origin]
             elif not self._permission.withheld_for:
                 for entry in self._requested[origin]:
-                    self._queued.add(entry)
+                    self.loop.add(entry)
         if origin in self._held and outcome.status in {Status.DONE, Status.DELETED}:
             for entry in self._held[origin]:
                 if allocation_read(*entry) not in outcome.reads:
@@ -177,7 +172,7 @@ class Allocations:
         """Queue all requests that waited for permission, now that writes are permitted."""
         for entries in self._requested.values():
             for entry in entries:
-                self._queued.add(entry)
+                self.loop.add(entry)
         self._to_check |= self._leaving
         self.queue_releases()
 
@@ -214,9 +209,9 @@ class Allocations:
 
     def queue_releases(self) -> None:
         """Queue the releases that nothing blocks any more; called after an acknowledged write or an applied batch."""
+        self._to_check |= self._marked.take_freed()
         if self._permission.withheld_for:
             return
-        self._to_check |= self._marked.take_freed()
         if not self._to_check:
             return
         to_check, self._to_check = self._to_check, set()
@@ -226,52 +221,27 @@ class Allocations:
                 self._leaving.discard(origin)
             elif not self._marked.hold_up(origin):
                 for entry in unread:
-                    self._queued.add(entry, resync=True)
+                    self.loop.add(entry, resync=True)
 
-    async def next(self, planning: asyncio.Event) -> list[Entry]:
-        """Wait for work, and return all of it; ``serve`` must be called for each.
+    def _gate(self) -> float:
+        """Requests are gathered until plans may begin, so that numbers follow the order of the intents' names, not the
+        order of arrival."""
+        return max(self._phases.gate(), self._throttle.gate())
 
-        ``planning``: set while plans may begin. Requests are gathered until then, so that numbers follow the order of
-        the intents' names, not the order of arrival."""
-        entry = await self._queued.get()
-        await planning.wait()
-        return self._in_order((entry, *self._queued.take_all()))
+    def _order(self, entry: Entry) -> tuple[str, Entry]:
+        request = self._requested.get(entry.origin, {}).get(entry) if entry.owner else None
+        return (request.name if request else "", entry)
 
-    def take_all(self) -> list[Entry]:
-        """Return all work now; ``serve`` must be called for each."""
-        return self._in_order(self._queued.take_all())
-
-    def close(self) -> None:
-        """Cancel all back-offs."""
-        self._queued.close()
-
-    async def serve_in_turn(self, entry: Entry) -> bool:
-        """Do one piece of work once the server may be asked, and return what ``serve`` does."""
-        await self._throttle.opened()
-        self._throttle.spend(1)
-        return await self.serve(entry)
-
-    def _in_order(self, entries: tuple[Entry, ...]) -> list[Entry]:
-        def order(entry: Entry) -> tuple[str, Entry]:
-            request = self._requested.get(entry.origin, {}).get(entry) if entry.owner else None
-            return (request.name if request else "", entry)
-
-        return sorted(entries, key=order)
-
-    async def serve(self, entry: Entry) -> bool:
-        """Do one piece of work. True if all allocations were read. Raises ``Fenced``."""
+    async def _serve(self, entry: Entry) -> RequeueAfter | None:
         warrant = self._permission.warrant()
-        loaded = False
+        self._throttle.spend(1)
         try:
             if entry is _ALL:
                 await self.load()
-                loaded = True
             elif warrant is None:
                 # Permission was withdrawn meanwhile; ``resume`` queues the request again. If only the lease or the
                 # watch is uncertain right now, nothing resumes it, so retry.
-                if not self._permission.withheld_for:
-                    self._queued.retry(entry, after=_AWAY)
-                return False
+                return None if self._permission.withheld_for else RequeueAfter(_LAPSE, keeps_failures=True)
             elif entry in self._requested.get(entry.origin, ()):
                 await self._grant(entry, warrant.fence)
             elif (
@@ -282,46 +252,30 @@ class Allocations:
                 await self._free(entry, warrant.fence)
             elif entry in self._unsure:
                 await self._settle_unknown(entry)
-                loaded = True
             else:
-                self._queued.forget(entry)
-                return False
-            self._throttle.answered(entry.name)
-            self._unsure.discard(entry)
-            self._queued.forget(entry)
+                return None
         except Fenced as error:
             if not self._permission.fenced(error, warrant.fence if warrant is not None else None):
                 raise
-        except Failure as error:
-            if not isinstance(error, Unavailable):
-                self._unsure.add(entry)
-            self._back_off(entry, error)
-        finally:
-            self._queued.done(entry)
-        return loaded
+            return None
+        self._throttle.accepted(entry)
+        self._unsure.discard(entry)
+        return None
 
-    def _back_off(self, entry: Entry, error: Failure) -> None:
-        """Retry with back-off; if the server can't be reached, as soon as it may be asked again."""
-        throttle = self._throttle
-        if self._queued.failures(entry) == 0:
-            is_away = isinstance(error, Unavailable) and not isinstance(error, Throttled)
-            level = logging.DEBUG if is_away else logging.WARNING
+    def _note_failure(self, entry: Entry, error: Exception) -> None:
+        """Report a failed request, which is tried again. Raises what is none."""
+        if isinstance(error, Fenced) or not isinstance(error, Failure):
+            raise error
+        if not isinstance(error, Unavailable):
+            self._unsure.add(entry)
+        if self.loop.queue.failures(entry) == 0:
+            level = logging.DEBUG if error.concerns_all and not error.seconds else logging.WARNING
             if entry == _ALL:
                 _LOG.log(level, "the allocations can't be read: %s", error)
             else:
                 _LOG.log(level, "a request to the allocator failed, pool %s, owner %s: %s", *entry, error)
-        match error:
-            case Throttled(seconds=seconds):
-                throttle.throttled(error, entry.name)
-                self._queued.retry(entry, after=seconds)
-            case Unavailable():
-                throttle.away(error)
-                self._queued.retry(entry, after=_AWAY)
-            case Rejected():
-                self._reject(entry, error)
-                self._queued.retry(entry)
-            case _:
-                self._queued.retry(entry)
+        if isinstance(error, Rejected):
+            self._reject(entry, error)
 
     def _reject(self, entry: Entry, error: Rejected) -> None:
         """Report the rejection, with the server's message, as a problem of the intent."""
@@ -349,7 +303,7 @@ class Allocations:
     async def _free(self, entry: Entry, fence: str | None) -> None:
         # The allocation is hidden first: an evaluation that runs meanwhile must request anew, not get what is about to
         # be freed. It stays in ``_held`` until the answer, so that a failed release is tried again.
-        self._scheduler.schedule(self._logic.allocated(*entry, None).jobs)
+        self._jobs.schedule(self._logic.allocated(*entry, None).jobs)
         await self._writer.free(*entry, self._held[entry.origin][entry], fence)
         crashpoints.reach("free.answered")
         self._note(entry, None)
@@ -369,7 +323,7 @@ class Allocations:
             # Who requested several together can do nothing before it has all of them.
             waiting = {request.origin for request in self._requested.get(entry.origin, {}).values()}
             jobs = {key: job for key, job in jobs.items() if key not in waiting}
-        self._scheduler.schedule(jobs)
+        self._jobs.schedule(jobs)
 
     def _fulfilled(self, entry: Entry) -> None:
         """Drop the request for an allocation that exists, whoever requested it.

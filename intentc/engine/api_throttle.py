@@ -1,13 +1,11 @@
 """Decides when the API server may be asked: it must be reachable, outside a requested pause, and within the rate limit.
 
 Why one throttle for the whole server: an overloaded or unreachable server affects every object, and trying each object
-on its own would cause the very load that the server asked to avoid. It sends nothing: the steps that send report each
-answer. ``permission`` decides whether this process may write at all; ``write_failures`` handles the single failed
-write.
+on its own would cause the very load that the server asked to avoid. It sends nothing: who sends reports each answer.
+``permission`` decides whether this process may write at all; ``write_failures`` handles the single failed write.
 
-State, in memory: until when the server must not be asked, by a pause or by the rate limit; whether it was reachable
-last, how often it was away in a row, and when it answered last; how many pauses it asked for, and for which write the
-last one.
+``ApiServerProbe`` asks the server whether it answers when no request has shown it for a while: readiness follows from
+the last request, and a process with nothing to write makes none.
 """
 
 from __future__ import annotations
@@ -16,30 +14,29 @@ import asyncio
 import logging
 import time
 from collections.abc import Hashable
-from typing import Generic, TypeVar
 
+import anyio
+
+from ..model import Name
+from ..reconcile import Pause
 from ..reconcile.backoff import Backoff
-from ..reconcile.failures import Throttled, Unavailable
+from ..reconcile.failures import Failure, Throttled, Unavailable
+from ..writing import ReadService
 
 _LOG = logging.getLogger(__name__)
 _AWAY = Backoff(0.2, 10.0)
 """The pauses of a server that is away."""
-_LONGEST = 3600.0
-"""Seconds: the longest pause that a server can ask for."""
-
-K = TypeVar("K", bound=Hashable)
+PERIOD_SECONDS = 10.0
+"""Seconds without any answer of the API server until it is asked, and the longest time for its answer."""
 
 
-class ApiThrottle(Generic[K]):
-    """Times are those of the running loop. ``writes_per_second``: 0 for no limit."""
+class ApiThrottle(Pause):
+    """The pause of the loops that ask the API server. ``writes_per_second``: 0 for no limit."""
 
     def __init__(self, writes_per_second: float = 0.0) -> None:
+        super().__init__(_AWAY)
         self._rate = writes_per_second
         self._free_at = 0.0
-        self._opens_at = 0.0
-        self._outages = 0
-        self._throttled: K | None = None
-        self._taken_since = False
         self._heard_at = time.monotonic()
         self.reachable = True
         """Whether the server answered the last request."""
@@ -47,30 +44,13 @@ class ApiThrottle(Generic[K]):
         """How often the server asked for a pause."""
 
     @property
-    def open(self) -> bool:
-        """Whether the server accepts a request now."""
-        return asyncio.get_running_loop().time() >= self._opens_at
-
-    @property
-    def closed_for(self) -> float:
-        """Seconds until the server accepts a request."""
-        return max(0.0, self._opens_at - asyncio.get_running_loop().time()) if self._opens_at else 0.0
-
-    @property
     def silent_seconds(self) -> float:
         """Seconds since the last answer."""
         return time.monotonic() - self._heard_at
 
-    @property
-    def free(self) -> bool:
-        """Whether a write may begin now: the server accepts requests, and the rate limit leaves room."""
-        return asyncio.get_running_loop().time() >= max(self._opens_at, self._free_at)
-
-    async def opened(self) -> None:
-        """Return when a write may begin; at once if it may."""
-        clock = asyncio.get_running_loop().time
-        while not self.free:  # noqa: ASYNC110 - the time may be extended while we sleep
-            await asyncio.sleep(max(self._opens_at, self._free_at) - clock())
+    def gate(self) -> float:
+        """Seconds until the rate limit leaves room for a write."""
+        return max(0.0, self._free_at - asyncio.get_running_loop().time()) if self._rate else 0.0
 
     def spend(self, writes: int) -> None:
         """Count writes that begin now against the rate limit."""
@@ -78,43 +58,68 @@ class ApiThrottle(Generic[K]):
             now = asyncio.get_running_loop().time()
             self._free_at = max(self._free_at, now) + writes / self._rate
 
-    def answered(self, key: K) -> None:
+    def answered(self, key: Hashable) -> None:
+        """A run of a loop has ended. That says nothing of the server: many runs ask it nothing."""
+
+    def accepted(self, key: Hashable) -> None:
         """The server accepted the write of ``key``."""
+        super().answered(key)
         self.heard()
-        if key == self._throttled:
-            self._throttled = None
-        else:
-            self._taken_since = True
 
     def heard(self) -> None:
         """The server answered, even if it rejected the request."""
         self.reachable = True
-        self._outages = 0
+        self.failures = 0
         self._heard_at = time.monotonic()
 
-    def away(self, error: Unavailable) -> None:
-        """The server can't be reached: close for a while, longer after each failure."""
+    def failed(self, failure: Failure, key: Hashable) -> bool:
+        is_open, is_asked = not self.seconds, isinstance(failure, Throttled)
+        if is_asked:
+            self.heard()
+            self.pauses += 1
+        if not super().failed(failure, key):
+            return False
+        if is_asked:
+            if is_open:
+                _LOG.warning("the API server %s", failure)
+            return True
         self.reachable = False
-        if not self.open:
-            return
-        self._outages += 1
-        pause = _AWAY.seconds(self._outages)
-        level = logging.WARNING if self._outages == 1 else logging.DEBUG
-        _LOG.log(level, "the API server can't be reached (%s); next try in %.1f s", error, pause)
-        self._close(pause)
+        if is_open:
+            level = logging.WARNING if self.failures == 1 else logging.DEBUG
+            _LOG.log(level, "the API server can't be reached (%s); next try in %.1f s", failure, self.seconds)
+        return True
 
-    def throttled(self, error: Throttled, key: K) -> None:
-        """The server asks for a pause in answer to the write of ``key``.
 
-        If it throttles the same key twice while it accepts others in between, only that key is delayed."""
-        self.heard()
-        self.pauses += 1
-        if key == self._throttled and self._taken_since:
-            return
-        self._throttled, self._taken_since = key, False
-        if self.open:
-            _LOG.warning("the API server %s", error)
-        self._close(min(error.seconds, _LONGEST))
+class ApiServerProbe:
+    """``kind``: any kind that the server knows. It makes one read of the server at a time."""
 
-    def _close(self, seconds: float) -> None:
-        self._opens_at = max(self._opens_at, asyncio.get_running_loop().time() + seconds)
+    def __init__(self, read: ReadService, throttle: ApiThrottle, kind: str, period: float = PERIOD_SECONDS) -> None:
+        self._read = read
+        self._throttle = throttle
+        self._name = Name(kind, ("intentc-probe",))
+        self._period = period
+
+    async def run(self) -> None:
+        """Ask whenever the server was silent for a period, without end."""
+        while True:
+            silent = self._throttle.silent_seconds
+            await asyncio.sleep(self._period - silent if silent < self._period else self._period)
+            if self._throttle.silent_seconds >= self._period:
+                await self.ask()
+
+    async def ask(self) -> None:
+        """Ask once; any answer, a rejection included, shows that the server runs."""
+        try:
+            with anyio.fail_after(self._period):
+                await self._read.identify(self._name)
+        except TimeoutError:
+            self._throttle.failed(Unavailable(f"no answer in {self._period:g} s"), self._name)
+        except Unavailable as error:
+            if isinstance(error, Throttled):
+                self._throttle.heard()
+            else:
+                self._throttle.failed(error, self._name)
+        except Failure:
+            self._throttle.heard()
+        else:
+            self._throttle.heard()

@@ -1,30 +1,31 @@
 """Applies what the watch delivers, in order, and passes on what each batch affects (steps 2 and 3).
 
 A listing is decoded in slices, and last good values are added for what can't be read; with the first one, what earlier
-processes retained of held intents is restored. ``logic`` finds what a batch or a correction affects: the intents go to
-the scheduler, and to the evaluator if they were deleted; objects go to ``object_changes``. It neither evaluates nor
-plans. ``restore_guard``, ``orphan_collector`` and ``object_changes`` are notified of listings, the journal of names.
-
-It changes the world through ``logic``, and the other steps by their methods.
+processes retained of held intents is restored. ``logic`` finds what a batch or a correction affects: the intents get
+jobs, or are ended by the evaluator if they were deleted; objects are queued. It neither evaluates nor plans.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from .. import crashpoints
 from ..journal import Journal
 from ..logic import Affected, Held, Service, State, with_history
-from ..model import Batch, Change, Correction, HeldFacts, Key, Name, Problem, Resource, Snapshot
+from ..model import Batch, Change, Correction, HeldFacts, HeldInput, Key, Name, Problem, Resource, Snapshot
+from ..model.reads import PARENT
+from ..planning import Planner
 from .evaluator import Evaluator
+from .jobs import Jobs
 from .log_fields import LogFields
-from .object_changes import ObjectChanges
-from .orphan_collector import OrphanCollector
+from .marked_objects import Marks
+from .objects import Objects
+from .phases import Happened, Phases
 from .restore_guard import RestoreGuard
-from .scheduler import Scheduler
+from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,28 +46,106 @@ class LastGoodValues(Protocol):
         ...
 
 
+class ObjectChanges:
+    """Finds what a change of stored objects means for other objects, and queues those that must be planned."""
+
+    def __init__(self, logic: Service, planner: Planner, states: StateTables, objects: Objects, marks: Marks) -> None:
+        self._logic = logic
+        self._planner = planner
+        self._book = planner.book
+        self._assumed = planner.assumed
+        self._states = states
+        self._objects = objects
+        self._marks = marks
+        self._holding: dict[str, list[str]] = {}
+        """Kind → the kinds whose references to it compilers write."""
+        for kind in logic.schema:
+            written = (kind.written(made=made) for made in (False, True))
+            for target in {name for one in written for name in (*one.relations, *one.shared)}:
+                self._holding.setdefault(target, []).append(kind.name)
+
+    def children_of(self, key: Key) -> list[Name]:
+        """The objects below one that is about to be deleted that we must delete as well, claimed or not."""
+        logic = self._logic
+        kinds = (kind.name for kind in logic.schema if kind.system and kind.stored)
+        children = (logic.cache.shown(child) for kind in kinds for child in logic.sources(key, kind, PARENT))
+        return [child.name for child in children if child is not None]
+
+    def holders_of(self, key: Key) -> list[Name]:
+        """The objects that refer to one that is about to be deleted, by relations that compilers write: what they claim
+        may lead to another object of its name, and no event of theirs says that they must refer to that."""
+        logic = self._logic
+        holders = (holder for kind in self._holding.get(key.kind, ()) for holder in logic.sources(key, kind, key.kind))
+        found = (logic.cache.shown(holder) for holder in holders)
+        return [holder.name for holder in found if holder is not None and self._book.on(holder.name)]
+
+    def changed(self, names: Iterable[Name], *, plan: bool, resync: bool) -> None:
+        """These objects changed in the store: plan those that wait for them, and, with ``plan``, those of them that
+        concern us."""
+        self._marks.seen(names)
+        self._objects.wake(names)
+        if plan:
+            affected = {*filter(self._concerns_us, names), *self._kept_for(names)}
+            self._objects.plan(sorted(affected), resync=resync)
+
+    def _kept_for(self, names: Iterable[Name]) -> Iterator[Name]:
+        """The resources on which changed resources that are being deleted claim finalizers: such a claim stays, but
+        counts only as long as something exists that was made for its intent."""
+        for name in names:
+            kind = self._logic.schema.kinds.get(name.kind)
+            if kind is None or not kind.written_as_manifests:
+                continue
+            try:
+                actual = self._assumed.actual(name)
+            except HeldInput:
+                continue
+            if actual is not None and actual.is_being_deleted:
+                yield from (claim.holder for claim in self._book.finalizers_of(actual.key))
+
+    def _concerns_us(self, name: Name) -> bool:
+        """Whether a changed object must be planned: something claims it or waits for it, or it may carry something of
+        ours."""
+        kind = self._logic.schema.kinds.get(name.kind)
+        if kind is None:
+            return False
+        if self._book.on(name) or name in self._states.object_waits or name in self._states.planned:
+            return True
+        if kind.compiler_relations or kind.shared_relations or kind.compiler_properties:
+            return True
+        try:
+            actual = self._assumed.actual(name)
+        except HeldInput:
+            return True
+        return actual is not None and (
+            actual.mark is not None or actual.has_status_claims or self._planner.ending.concerns(actual)
+        )
+
+
 class Applier:
     """``last_good``: None if nothing but the present values of held resources is known."""
 
     def __init__(
         self,
-        *,
         logic: Service,
         journal: Journal,
-        scheduler: Scheduler,
+        jobs: Jobs,
         evaluator: Evaluator,
+        planner: Planner,
+        objects: Objects,
         object_changes: ObjectChanges,
-        orphan_collector: OrphanCollector,
+        phases: Phases,
         restore_guard: RestoreGuard,
         log_fields: LogFields,
         last_good: LastGoodValues | None,
     ) -> None:
         self._logic = logic
         self._journal = journal
-        self._scheduler = scheduler
+        self._jobs = jobs
         self._evaluator = evaluator
+        self._planner = planner
+        self._objects = objects
         self._object_changes = object_changes
-        self._orphan_collector = orphan_collector
+        self._phases = phases
         self._restore_guard = restore_guard
         self._log_fields = log_fields
         self._last_good = last_good
@@ -108,10 +187,11 @@ class Applier:
         left_behind: list[Name] = []
         dangling: list[Name] = []
         if isinstance(item, Snapshot):
-            self._orphan_collector.request()
+            self._phases.happened(Happened.LISTED)
             if self._logic.listed:
                 self._restore_guard.check(item)
-            self._object_changes.listed(item.revision)
+            # It shows our writes up to there.
+            self._planner.assumed.listed(item.revision)
         else:
             for change in item.changes:
                 key = Key(change.kind, change.uuid)
@@ -119,13 +199,17 @@ class Applier:
                     self._journal.remember_name(key, self._logic.name_of(key))
                     left_behind += self._object_changes.children_of(key)
                     dangling += self._object_changes.holders_of(key)
-                self._object_changes.echoed(key, item.revision)
+                if self._planner.assumed.applied(key, item.revision):
+                    crashpoints.reach("echo.seen")
         was_listed = self._logic.listed
         affected = self._logic.apply(item, decoded or {})
         crashpoints.reach("walk.done")
         self._pass_on(affected, plan=was_listed, resync=whole)
-        self._object_changes.left_behind(left_behind)
-        self._object_changes.dangling(dangling)
+        self._planner.left_behind(left_behind)
+        self._objects.plan((*left_behind, *dangling))
+        if not self._jobs.idle:
+            # The affected intents are evaluated before anything is planned.
+            self._phases.happened(Happened.INPUTS)
         crashpoints.reach("batch.applied")
         if whole and was_listed:
             crashpoints.reach("relist.diffed")
@@ -135,7 +219,7 @@ class Applier:
         for problem in affected.problems:
             self._log_held(problem)
         self._evaluator.end(affected.deleted, live=not resync)
-        self._scheduler.schedule(affected.jobs, resync=resync)
+        self._jobs.schedule(affected.jobs, resync=resync)
         if affected.objects:
             self._object_changes.changed(affected.objects, plan=plan, resync=resync)
 

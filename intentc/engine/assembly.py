@@ -16,7 +16,6 @@ from ..evaluation import Runner
 from ..evaluation.crash_marker import CrashMarker
 from ..journal import Journal
 from ..logic import Service
-from ..model import Key
 from ..planning import Assumed, ClaimBook, DeleteGuard, Planner
 from ..plugins import Loaded
 from ..writing import ReadService, WriteService
@@ -24,9 +23,11 @@ from .api_throttle import ApiThrottle
 from .applier import LastGoodValues
 from .drift import Drift
 from .engine import Engine
+from .marked_objects import Marks
+from .object_planner import StatusPace
+from .objects import Objects
 from .permission import Permission
 from .state_tables import StateTables
-from .status_pace import StatusPace
 
 
 def assemble(
@@ -45,7 +46,6 @@ def assemble(
     journal_size: int = 10_000,
     journal_bytes: int = 32_000_000,
     process: str = "",
-    workers: int = 4,
     guard: DeleteGuard | None = None,
     last_good: LastGoodValues | None = None,
 ) -> Engine:
@@ -63,15 +63,11 @@ def assemble(
         healing=healing,
         installation=installation,
     )
-    states = StateTables()
-    book = ClaimBook()
+    states = StateTables(logic.held)
+    objects = Objects()
     assumed = Assumed(schema, logic, clock)
-
-    def held(origin: Key) -> bool:
-        return states.is_held(origin) or (origin in logic.held and origin not in states.dropped)
-
+    marks = Marks(assumed, objects)
     return Engine(
-        installation=installation,
         logic=logic,
         runner=Runner(
             schema,
@@ -82,18 +78,27 @@ def assemble(
             finalizers=loaded.finalizers,
             kinds_in_order=loaded.kinds_in_order,
         ),
-        book=book,
-        assumed=assumed,
-        planner=Planner(schema, installation, loaded.compiler_of_kind, book, assumed, held, guard, loaded.finalizers),
+        planner=Planner(
+            schema,
+            installation,
+            loaded.compiler_of_kind,
+            ClaimBook(),
+            assumed,
+            states.must_stay,
+            guard,
+            loaded.finalizers,
+            marks.of,
+        ),
         writer=writer,
         reader=reader,
         journal=Journal(journal_size, journal_bytes, writer=f"{installation}/{process}"),
         states=states,
+        objects=objects,
+        marks=marks,
         permission=Permission(observe=observe),
         throttle=ApiThrottle(writes_per_second),
         drift=Drift(clock),
         status_pace=StatusPace(status_interval, clock),
         names=loaded.names,
-        workers=workers,
         last_good=last_good,
     )

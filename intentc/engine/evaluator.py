@@ -1,20 +1,16 @@
-"""Takes jobs from the scheduler, evaluates intents, passes on what they yield, and ends deleted ones (steps 4 and 5).
+"""Does the jobs: evaluates intents, passes on what they yield, and ends deleted ones (steps 4 to 6).
 
-An evaluation is synchronous: it holds the loop until it ends or is cut off. Between evaluations, the loop regains
-control after a few milliseconds at the latest (docs/engine.md §1.7). An expensive intent cools down before its next
-evaluation; one that fails is retried with back-off; one that a directive stops is not evaluated, or only for its facts.
-``evaluation`` defines how an evaluation runs, ``claims`` what becomes of its claims.
-
-State, in memory: cooldowns, whether other tasks have their turn now, the paths of unfinished runs, counters, and the
-missing reactions. It changes the state tables of intents, recorded reads and facts in ``logic``, claims,
-``allocations``, the journal and the scheduler.
+An evaluation is synchronous: it holds the event loop until it ends or is cut off. An expensive intent cools down before
+its next evaluation; one that fails is retried with back-off; one that a directive stops is not evaluated, or only for
+its facts. ``evaluation`` defines how an evaluation runs, ``planning/claims.py`` keeps the claims, and
+``planning/merge.py`` defines what they mean.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from .. import crashpoints
 from ..evaluation import BUDGET_EXCEEDED, Outcome, Runner, Status
@@ -23,12 +19,16 @@ from ..logic import Affected, Job, Service
 from ..logic.dependencies import Path
 from ..model import Claim, Key, Name, claimed
 from ..model.reads import object_read
+from ..planning import Planner
+from ..reconcile import Loop, RequeueAfter
 from ..reconcile.backoff import Backoff
+from ..reconcile.failures import Failure
 from .allocations import Allocations
-from .claims import Claims
+from .drift import Drift
+from .jobs import Jobs
 from .log_fields import LogFields
-from .scheduler import Scheduler
-from .slices import Slice
+from .marked_objects import MarkedObjects
+from .objects import Objects
 from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
@@ -38,9 +38,6 @@ hub costs a few evaluations of the hub, however the events are spread."""
 _COOLDOWN = 10
 """Cooldown as a multiple of the evaluation's time: an expensive intent takes a tenth of the time at most."""
 _LONGEST_COOLDOWN = 1.0
-_TURNS = 3
-"""Turns of the loop after an expensive evaluation: for timers that came due meanwhile, and then for the tasks that they
-wake."""
 _CUT_OFF = Backoff(60.0, 3840.0, jitter=0)
 """When an evaluation that was cut off is tried again, unless something that it read changes. It used its whole budget,
 and only a change would make it end sooner."""
@@ -52,33 +49,101 @@ _ENDED_BY_INTENT = frozenset({Status.FAILED, Status.ON_HOLD})
 """The run ended because of the intent's code, not because of a value that can't be read."""
 
 
+class _Failed(Failure):
+    """The run ended because of the intent's code."""
+
+
+class _CutOff(_Failed):
+    """The run used up its budget."""
+
+    backoff = _CUT_OFF
+
+
+class Claims:
+    """The claims of all intents, as evaluations change them. What changes them returns the objects to ``plan``."""
+
+    def __init__(
+        self, planner: Planner, drift: Drift, objects: Objects, allocations: Allocations, marked: MarkedObjects
+    ) -> None:
+        self._book = planner.book
+        self._guard = planner.guard
+        self._drift = drift
+        self._objects = objects
+        self._allocations = allocations
+        self._marked = marked
+
+    def replace(self, origin: Key, claims: Iterable[Claim], *, keep_finalizers: bool = False) -> frozenset[Name]:
+        """Set the claims of an intent after a complete evaluation. ``keep_finalizers``: those that it claimed stay."""
+        if keep_finalizers:
+            claims = tuple(dict.fromkeys((*claims, *self._book.finalizers_of(origin))))
+        return self._changed(origin, self._book.replace(origin, claims))
+
+    def retain(self, origin: Key) -> frozenset[Name]:
+        """Keep the claims of a held intent (docs/engine.md §7)."""
+        return self._book.retain(origin)
+
+    def replace_status(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
+        """Set what an intent that is on hold claims of status; its other claims stay (docs/engine.md §4.5)."""
+        return self._changed(origin, self._book.replace_status(origin, claims))
+
+    def drop(self, origin: Key) -> frozenset[Name]:
+        """Remove the claims of an intent that doesn't exist any more."""
+        return self._changed(origin, self._book.drop(origin))
+
+    def are_unknown(self, origin: Key) -> bool:
+        """Whether an intent is held since before the first pass, so that its claims are unknown."""
+        return self._book.is_unknown(origin)
+
+    def owner_deleted(self, origin: Key) -> None:
+        """The deletion of an intent was seen live: the deletes that follow need no approval."""
+        self._guard.owner_deleted(origin.uuid)
+
+    def plan(self, names: Collection[Name], *, resync: bool = False) -> None:
+        """Plan objects whose desired state may have changed, in this order. ``resync``: let live ones go first."""
+        self._drift.meant(names)
+        if not resync:
+            self._objects.plan(names)
+            return
+        for name in names:
+            # An object in back-off must be planned with the new claims.
+            self._objects.plan((name,), resync=not self._objects.backs_off(name))
+
+    def _changed(self, origin: Key, names: frozenset[Name]) -> frozenset[Name]:
+        """Have the objects followed on which the intent changed its claims, if they may show a number of it."""
+        if self._allocations.holds(origin.uuid):
+            self._marked.claims_changed(origin.uuid, names)
+        return names
+
+
 class Evaluator:
-    """Does the jobs, each in one go. A worker calls ``serve_next`` and ``yield_to_loop`` in turn."""
+    """The loop over the jobs."""
 
     def __init__(
         self,
-        *,
         logic: Service,
         runner: Runner,
         states: StateTables,
         journal: Journal,
-        scheduler: Scheduler,
+        jobs: Jobs,
         allocations: Allocations,
         claims: Claims,
         log_fields: LogFields,
+        *,
+        on_end: Callable[[], None],
     ) -> None:
         self._logic = logic
         self._runner = runner
         self._states = states
         self._journal = journal
-        self._scheduler = scheduler
+        self._jobs = jobs
         self._allocations = allocations
         self._claims = claims
         self._log_fields = log_fields
-        self._slice = Slice()
-        self._gives_way = False
-        """True while other tasks have their turn after an expensive evaluation. Otherwise each worker could hold the
-        loop for a whole budget in one turn."""
+        self.loop: Loop[Key] = Loop(
+            self._evaluate_in_turn, name="evaluate", queue=jobs, on_failure=_note_failure, on_end=on_end
+        )
+        self._is_paced = False
+        """Whether expensive intents cool down, since other tasks want the event loop."""
         self._cool_at: dict[Key, float] = {}
         self.cooling_down: set[Key] = set()
         """Expensive intents that have a new job during their cooldown."""
@@ -92,38 +157,33 @@ class Evaluator:
         self.missing_reactions: dict[tuple[str, str], int] = {}
         """(reader kind, read kind) → how often recorded reads ran an intent that the reaction map did not reach."""
 
-    async def serve_next(self) -> bool:
-        """Wait for a job, and do it, unless its intent cools down. True if the evaluation was slow."""
+    async def run(self) -> None:
+        """Do the jobs until cancelled."""
+        self._is_paced = True
+        await self.loop.run()
+
+    def _evaluate_in_turn(self, key: Key) -> RequeueAfter | None:
+        """Do the job of this intent, unless it cools down."""
+        if not self._is_paced:
+            self._evaluate(key)
+            return None
         clock = asyncio.get_running_loop().time
-        key = await self._scheduler.next()
-        while self._gives_way:  # noqa: ASYNC110 - it is over after three turns
-            await asyncio.sleep(0)
         before = clock()
-        if self._cools_down(key, before):
-            return False
-        self.serve(key)
-        now = clock()
-        self.seconds += now - before
-        if now - before <= _EXPENSIVE:
-            return False
-        self.slow_runs += 1
-        if self._logic.exists(key):
-            self._cool_at[key] = now + min(_COOLDOWN * (now - before), _LONGEST_COOLDOWN)
-        return True
-
-    async def yield_to_loop(self, *, give_way: bool) -> None:
-        """Called after each job: let other tasks run if the slice is over, or ``give_way`` after a slow evaluation."""
-        if give_way:
-            await self._give_way()
-        await self._slice.rest()
-
-    async def _give_way(self) -> None:
-        self._gives_way = True
+        if (cool_at := self._cool_at.pop(key, 0.0)) > before:
+            self._cool_at[key] = cool_at
+            self.cooling_down.add(key)
+            return RequeueAfter(cool_at - before, keeps_failures=True)
+        self.cooling_down.discard(key)
         try:
-            for _ in range(_TURNS):
-                await asyncio.sleep(0)
+            self._evaluate(key)
         finally:
-            self._gives_way = False
+            seconds = clock() - before
+            self.seconds += seconds
+            if seconds > _EXPENSIVE:
+                self.slow_runs += 1
+                if self._logic.exists(key):
+                    self._cool_at[key] = before + seconds + min(_COOLDOWN * seconds, _LONGEST_COOLDOWN)
+        return None
 
     def end(self, keys: Collection[Key], *, live: bool) -> None:
         """End deleted intents: their claims and their allocations. ``live``: the deletions were seen live."""
@@ -132,34 +192,16 @@ class Evaluator:
             self._claims.plan(dropped)
             self._journal.add(_ended(key, dropped, self._logic.revision))
             self._states.forget(key)
-            self._scheduler.forget(key)
+            self._jobs.forget(key)
             self._allocations.release(key.uuid)
             self._cool_at.pop(key, None)
             self._begun.pop(key, None)
             if live:
                 self._claims.owner_deleted(key)
 
-    def _cools_down(self, key: Key, now: float) -> bool:
-        """Whether a job is deferred, since its intent is expensive and ran just now."""
-        if self._cool_at.get(key, 0.0) <= now:
-            self._cool_at.pop(key, None)
-            self.cooling_down.discard(key)
-            return False
-        self.cooling_down.add(key)
-        self._scheduler.retry(key, after=self._cool_at[key] - now)
-        self._scheduler.done(key)
-        return True
-
-    def serve(self, key: Key) -> None:
-        """Do the job of this intent, which was taken."""
-        try:
-            self._evaluate(key)
-        finally:
-            self._scheduler.done(key)
-
     def _evaluate(self, key: Key) -> None:
-        """Run one intent, and apply its outcome."""
-        job = self._scheduler.take_cause(key)
+        """Run one intent, and apply its outcome. Raises ``_Failed``."""
+        job = self._jobs.take_cause(key)
         if job.missing is not None:
             self.note_missing(job.missing, key)
         if not job.by_readers and key in self._states.evaluated:
@@ -180,29 +222,21 @@ class Evaluator:
         match outcome.status:
             case Status.DONE:
                 changed = self._claims.replace(key, outcome.claims)
-                self._scheduler.forget(key)
                 self._begun.pop(key, None)
             case Status.DELETED:
                 changed = self._claims.drop(key)
             case Status.ENDING:
                 changed = self._claims.replace(key, outcome.claims, keep_finalizers=True)
-                self._scheduler.forget(key)
             case Status.ON_HOLD:
                 changed |= self._claims.replace_status(key, outcome.claims)
-                self._scheduler.forget(key)
-            case Status.FAILED:
-                failures = self._scheduler.failures(key)
-                self._scheduler.retry(key)
-                if outcome.problems[-1].reason == BUDGET_EXCEEDED:
-                    self._scheduler.retry(key, after=_CUT_OFF.seconds(failures + 1))
         if path and outcome.status in _UNFINISHED:
             self._begun[key] = path
         for member, problem in affected.cycles:
             changed |= self._claims.retain(member)
-            if self._states.cut_off(member, problem):
+            if self._states.stop(member, problem):
                 self._log_held(member, problem.reason, path)
         objects = _in_order(changed, outcome.claims)
-        self._claims.plan(objects, resync=self._scheduler.is_resync(key))
+        self._claims.plan(objects, resync=self._jobs.is_resync(key))
         self._journal.add(
             Entry(
                 revision=self._logic.revision,
@@ -223,12 +257,14 @@ class Evaluator:
                 extra=self._log_fields.about(key, path),
             )
         self._allocations.outcome(outcome)
+        if outcome.status is Status.FAILED:
+            raise _CutOff if outcome.problems[-1].reason == BUDGET_EXCEEDED else _Failed
 
     def _pass_on(self, path: Path, affected: Affected) -> None:
         """End the facts that nobody contributes any more, and schedule the intents that changed facts affect. ``path``:
         the path to the intent whose facts they are."""
         self.end(affected.deleted, live=True)
-        self._scheduler.schedule(_led_by(path, affected.jobs))
+        self._jobs.schedule(_led_by(path, affected.jobs))
 
     def _affected_by(self, outcome: Outcome) -> Affected:
         """Record what an evaluation read and yielded; return the intents that its facts affect. A held intent keeps
@@ -324,3 +360,9 @@ def _in_order(objects: Collection[Name], claims: Iterable[Claim]) -> tuple[Name,
         return tuple(objects)
     yielded = {name: None for name in map(claimed, claims) if name in objects}
     return (*yielded, *sorted(name for name in objects if name not in yielded))
+
+
+def _note_failure(key: Key, error: Exception) -> None:
+    """Raise a fault of our own; a failure of an intent is in its states."""
+    if not isinstance(error, _Failed):
+        raise error

@@ -5,17 +5,53 @@ What changes an engine is a verb of ``Engine``; none of these readers calls one,
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..evaluation import Naming, Runner
 from ..journal import Journal
 from ..logic import LiveWorld
 from ..planning import Planner
-from .object_queue import ObjectQueue
-from .reload_record import ReloadRecord
-from .scheduler import Scheduler
+from .jobs import Jobs
+from .objects import Objects
 from .state_tables import StateTables
+
+
+class ReloadRecord:
+    """What ``/status`` and ``/reactions`` show of reloads; ``service/reload.py`` reloads, and records it here.
+
+    ``loaded_at``: when the present map was loaded (seconds since 1970); ``reloads``: successful reloads since the
+    start; ``failures``: failed ones; ``last_error``: why the last one failed, None if it didn't; ``under_way``: whether
+    one is requested or under way."""
+
+    def __init__(self) -> None:
+        self.loaded_at = time.time()
+        self.reloads = 0
+        self.failures = 0
+        self.last_error: str | None = None
+        self.under_way = False
+
+    def failed(self, error: str) -> None:
+        """A reload failed: the former map stays in force."""
+        self.last_error = error
+        self.failures += 1
+
+    def succeeded(self) -> None:
+        """A reload was applied."""
+        self.last_error = None
+        self.reloads += 1
+        self.loaded_at = time.time()
+
+    def status(self) -> dict[str, Any]:
+        """For ``/status``: the values above."""
+        return {
+            "loaded_at": self.loaded_at,
+            "reloads": self.reloads,
+            "failures": self.failures,
+            "last_error": self.last_error,
+            "under_way": self.under_way,
+        }
 
 
 class Progress(NamedTuple):
@@ -88,10 +124,10 @@ class Live(Protocol):
     def states(self) -> StateTables: ...
 
     @property
-    def jobs(self) -> Scheduler: ...
+    def jobs(self) -> Jobs: ...
 
     @property
-    def objects(self) -> ObjectQueue: ...
+    def objects(self) -> Objects: ...
 
     @property
     def reloads(self) -> ReloadRecord: ...

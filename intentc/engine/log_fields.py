@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from ..journal import Entry, Journal
-from ..logic import Service
+from ..logic import LiveWorld
 from ..logic.dependencies import Path
 from ..model import Key, Name
 
@@ -22,7 +22,7 @@ _RECENT = 500
 class LogFields:
     """Reads names from ``logic``, and paths from ``journal``."""
 
-    def __init__(self, *, logic: Service, journal: Journal) -> None:
+    def __init__(self, logic: LiveWorld, journal: Journal) -> None:
         self._logic = logic
         self._journal = journal
 

@@ -11,11 +11,8 @@
 An intent waits for one object at a time, or for all objects of other processes together. So an acknowledged write
 concerns only the intents that wait for its object, and nobody looks at all of them.
 
-``planner.ending`` is given ``of`` when the steps are built, since it must know the objects that are being created.
-Otherwise the claim book, the plans and the queue are only read.
-
-State: the objects of each intent, the intents of each object, the objects that other processes may have written, who
-waits for what, who no longer waits, and which intents wait for a pass to find these objects.
+``Marks`` has the first of these; the planner asks it as well, since it must know the objects that are being created.
+The claim book, the plans and the queue are only read.
 """
 
 from __future__ import annotations
@@ -23,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from ..model import SHARED, Delete, HeldInput, Name
-from ..planning import Assumed, ClaimBook, Plan, Planner
-from .object_queue import ObjectQueue
+from ..planning import Assumed, Plan, Planner
+from .objects import Objects
 
 _ANY_LEFT_OVER = Name("", ())
 """Stands for all objects that other processes may have written, as what an intent waits for."""
@@ -32,27 +29,19 @@ _NEXT_PASS = Name("", ("",))
 """Stands for the next pass, as what an intent waits for: it finds what other processes may have written."""
 
 
-class MarkedObjects:
-    """The objects of each intent, by its uuid, which is the ``origin`` in their mark.
+class Marks:
+    """Which objects carry the mark of which intent, by the intent's uuid, which is the ``origin`` in their mark."""
 
-    The constructor sets ``planner.ending.made_for``."""
-
-    def __init__(self, *, assumed: Assumed, book: ClaimBook, planner: Planner, objects: ObjectQueue) -> None:
-        planner.ending.made_for = self.of
+    def __init__(self, assumed: Assumed, objects: Objects) -> None:
         self._assumed = assumed
-        self._book = book
-        self._planner = planner
         self._objects = objects
         self._marked: dict[str, set[Name]] = {}
         self._origin: dict[Name, str] = {}
-        self._changed: dict[str, set[Name]] = {}
-        self._changed_by: dict[Name, set[str]] = {}
-        self._left_over: set[Name] = set()
-        self._unfollowed: set[str] = set()
-        self._until_pass: set[str] = set()
-        self._waits: dict[str, Name] = {}
-        self._waiting: dict[Name, set[str]] = {}
-        self._freed: set[str] = set()
+        self.gone: set[Name] = set()
+        """Objects that carry no mark any more, until ``MarkedObjects`` has taken note of them."""
+
+    def __contains__(self, name: Name) -> bool:
+        return name in self._origin
 
     def seen(self, names: Iterable[Name]) -> None:
         """Record the marks of stored objects that changed."""
@@ -63,15 +52,59 @@ class MarkedObjects:
                 continue
             if actual is not None and actual.mark is not None and actual.mark.origin != SHARED:
                 self.note(name, actual.mark.origin)
-            elif name in self._origin and not self._objects.is_busy(name):
-                self._forget(name)
+            elif name in self._origin and not self._objects.busy(name):
+                self.forget(name)
 
     def note(self, name: Name, origin: str) -> None:
         """Record that this object carries the mark of ``origin``, or will once its creation is acknowledged."""
         if self._origin.get(name) != origin:
-            self._forget(name)
+            self.forget(name)
             self._origin[name] = origin
             self._marked.setdefault(origin, set()).add(name)
+
+    def of(self, origin: str) -> frozenset[Name]:
+        """The names of objects that carry the mark of ``origin``, those that can't be read or are being created
+        included."""
+        for name in [name for name in self._marked.get(origin, ()) if not self._carries(name, origin)]:
+            self.forget(name)
+        return frozenset(self._marked.get(origin, ()))
+
+    def forget(self, name: Name) -> None:
+        """The object is absent, or carries no mark."""
+        origin = self._origin.pop(name, None)
+        if origin is not None:
+            self._marked[origin].discard(name)
+            if not self._marked[origin]:
+                del self._marked[origin]
+            self.gone.add(name)
+
+    def _carries(self, name: Name, origin: str) -> bool:
+        try:
+            actual = self._assumed.actual(name)
+        except HeldInput:
+            return True
+        if actual is None:
+            return self._objects.busy(name)
+        return actual.mark is not None and actual.mark.origin == origin
+
+
+class MarkedObjects:
+    """The objects that hold up intents whose allocations are to be freed, by the intents' uuids."""
+
+    def __init__(self, marks: Marks, planner: Planner, objects: Objects) -> None:
+        self.marks = marks
+        self._book = planner.book
+        self._planner = planner
+        self._objects = objects
+        self._changed: dict[str, set[Name]] = {}
+        self._changed_by: dict[Name, set[str]] = {}
+        self._left_over: set[Name] = set()
+        """The objects that other processes may have written."""
+        self._unfollowed: set[str] = set()
+        self._until_pass: set[str] = set()
+        self._waits: dict[str, Name] = {}
+        self._waiting: dict[Name, set[str]] = {}
+        self._freed: set[str] = set()
 
     def claims_changed(self, origin: str, names: Iterable[Name]) -> None:
         """The claims of ``origin`` on these objects changed. Until they are planned and written, they may show what it
@@ -97,7 +130,7 @@ class MarkedObjects:
         self._unfollowed |= {*self._until_pass, *released}
         self._until_pass.clear()
         if self._unfollowed:
-            self._left_over = {name for name in names if name not in self._origin}.union(self._book.names())
+            self._left_over = {name for name in names if name not in self.marks}.union(self._book.names())
         if not self._left_over:
             self._unfollowed.clear()
         self._frees(_NEXT_PASS)
@@ -108,14 +141,14 @@ class MarkedObjects:
         rejected."""
         name = plan.name
         is_followed = name in self._changed_by or name in self._left_over or name in self._waiting
-        if not is_followed and (name not in self._origin or _leaves_it_there(plan)):
+        if not is_followed and (name not in self.marks or _leaves_it_there(plan)):
             return
         try:
-            actual = self._assumed.actual(name)
+            actual = self._planner.assumed.actual(name)
         except HeldInput:
             return
         if actual is None and in_full:
-            self._forget(name)
+            self.marks.forget(name)
         if actual is None or not self._may_show(plan, in_full=in_full):
             self._no_longer_left_over(name)
             for origin in self._changed_by.pop(name, ()):
@@ -132,15 +165,8 @@ class MarkedObjects:
         have nothing to do with what this intent claimed."""
         name = plan.name
         waits = name in plan.waits_for or (bool(plan.waits_for) and name not in self._book)
-        clears = in_full and not (plan.problems or plan.deferred or waits or self._objects.is_asked_again(name))
+        clears = in_full and not (plan.problems or plan.deferred or waits or self._objects.asked_again(name))
         return not clears and self._planner.shows_unclaimed(name)
-
-    def of(self, origin: str) -> frozenset[Name]:
-        """The names of objects that carry the mark of ``origin``, those that can't be read or are being created
-        included."""
-        for name in [name for name in self._marked.get(origin, ()) if not self._carries(name, origin)]:
-            self._forget(name)
-        return frozenset(self._marked.get(origin, ()))
 
     def hold_up(self, origin: str) -> bool:
         """Whether a stored object may still show what this origin no longer claims. If so, ``take_freed`` names the
@@ -159,6 +185,10 @@ class MarkedObjects:
 
     def take_freed(self) -> Set[str]:
         """Return, once, the origins whose object no longer holds them up; another object may."""
+        if self.marks.gone:
+            gone, self.marks.gone = self.marks.gone, set()
+            for name in gone:
+                self._frees(name)
         freed = self._freed
         if freed:
             self._freed = set()
@@ -172,7 +202,7 @@ class MarkedObjects:
             return _NEXT_PASS
         if self._left_over and origin in self._unfollowed:
             return _ANY_LEFT_OVER
-        for name in self.of(origin):
+        for name in self.marks.of(origin):
             if all(key.uuid != origin for key in self._book.on(name)):
                 return name
         return None
@@ -189,23 +219,6 @@ class MarkedObjects:
         for origin in self._waiting.pop(name, ()):
             del self._waits[origin]
             self._freed.add(origin)
-
-    def _forget(self, name: Name) -> None:
-        origin = self._origin.pop(name, None)
-        if origin is not None:
-            self._marked[origin].discard(name)
-            if not self._marked[origin]:
-                del self._marked[origin]
-            self._frees(name)
-
-    def _carries(self, name: Name, origin: str) -> bool:
-        try:
-            actual = self._assumed.actual(name)
-        except HeldInput:
-            return True
-        if actual is None:
-            return self._objects.is_busy(name)
-        return actual.mark is not None and actual.mark.origin == origin
 
 
 def _leaves_it_there(plan: Plan) -> bool:

@@ -9,12 +9,12 @@ queues.
 
 from __future__ import annotations
 
-from ..logic import Service
+from ..logic import LiveWorld
 from ..model import Key, Name, Problem
-from ..planning import ClaimBook, Planner
+from ..planning import Planner
 from .drift import Drift
-from .object_queue import ObjectQueue
-from .scheduler import Scheduler
+from .jobs import Jobs
+from .objects import Objects
 from .state_tables import PAUSED, StateTables, Stop
 
 SUSPECT = "Suspect"
@@ -25,22 +25,13 @@ class OperatorActions:
     """The operator actions over one engine's stages and queues."""
 
     def __init__(
-        self,
-        *,
-        logic: Service,
-        book: ClaimBook,
-        planner: Planner,
-        states: StateTables,
-        drift: Drift,
-        scheduler: Scheduler,
-        objects: ObjectQueue,
+        self, world: LiveWorld, planner: Planner, states: StateTables, drift: Drift, jobs: Jobs, objects: Objects
     ) -> None:
-        self._logic = logic
-        self._book = book
+        self._world = world
         self._planner = planner
         self._states = states
         self._drift = drift
-        self._scheduler = scheduler
+        self._jobs = jobs
         self._objects = objects
         self._paused: dict[Key, Name] = {}
 
@@ -51,7 +42,7 @@ class OperatorActions:
         if self._paused.get(key, place) != place:
             self.resume(key)
         self._paused[key] = place
-        if key.kind in self._logic.intent_kinds:
+        if key.kind in self._world.intent_kinds:
             self._stop(key, Stop(problem))
             self._states.left_if_ours[place] = problem
         else:
@@ -60,7 +51,7 @@ class OperatorActions:
     def resume(self, key: Key) -> None:
         """End a pause."""
         self._go_on(key, PAUSED)
-        self._objects.plan(self._book.of(key))
+        self._objects.plan(self._planner.book.of(key))
         name = self._paused.pop(key, None)
         if name is None:
             return
@@ -74,7 +65,7 @@ class OperatorActions:
             "processes ended while they evaluated this; it is held until the resource changes, or until "
             "`intentc quarantine retry`"
         )
-        self._stop(key, Stop(Problem(key.kind, self._logic.name_of(key), SUSPECT, message), mod_revision))
+        self._stop(key, Stop(Problem(key.kind, self._world.name_of(key), SUSPECT, message), mod_revision))
 
     def unsuspect(self, key: Key) -> None:
         """Allow the evaluation of a suspect again."""
@@ -97,8 +88,8 @@ class OperatorActions:
             if key in (None, self._planner.key_of(name))
         }
         for held in intents:
-            self._scheduler.forget(held)
-            self._scheduler.reevaluate((held,))
+            self._jobs.forget(held)
+            self._jobs.reevaluate((held,))
         for name in sorted(objects):
             self._drift.forget(name)
             self._objects.forget(name)
@@ -109,23 +100,23 @@ class OperatorActions:
         """Give an intent up: withdraw its outputs, and don't compile it until its resource changes."""
         if self._states.dropped.get(key) != mod_revision:
             self._states.dropped[key] = mod_revision
-            self._scheduler.reevaluate((key,))
+            self._jobs.reevaluate((key,))
 
     def undrop(self, key: Key) -> None:
         """Compile a dropped intent again."""
         if self._states.dropped.pop(key, None) is not None:
-            self._scheduler.reevaluate((key,))
+            self._jobs.reevaluate((key,))
 
     def changed_since(self, key: Key, mod_revision: int) -> bool:
         """Whether the resource was written after that revision, or deleted; False if that revision is not applied."""
-        logic = self._logic
-        return logic.revision >= mod_revision and logic.mod_revision(key) not in range(1, mod_revision + 1)
+        world = self._world
+        return world.revision >= mod_revision and world.mod_revision(key) not in range(1, mod_revision + 1)
 
     def _stop(self, key: Key, stop: Stop) -> None:
         stops = self._states.stopped.setdefault(key, {})
         if stops.get(stop.problem.reason) != stop:
             stops[stop.problem.reason] = stop
-            self._scheduler.reevaluate((key,))
+            self._jobs.reevaluate((key,))
 
     def _go_on(self, key: Key, reason: str) -> None:
         stops = self._states.stopped.get(key, {})
@@ -134,4 +125,4 @@ class OperatorActions:
         if not stops:
             del self._states.stopped[key]
             self._states.held.release(key)
-        self._scheduler.reevaluate((key,))
+        self._jobs.reevaluate((key,))

@@ -1,47 +1,111 @@
-"""Describes the states of an engine, and what leads from one to another.
+"""Defines the phases of an engine: what may begin in each, and what leads from one to the next.
 
-An engine can be in several of these states at once:
+One table (``TRANSITIONS``) decides; docs/engine.md prints it. Whether writes are permitted is no phase
+(``permission.py``), nor is whether the API server may be asked (``api_throttle.py``): both change at any time.
 
-===========  ==============================  =================================  =======================================
-state        entered when                    left when                          what may happen in it
-===========  ==============================  =================================  =======================================
-listing      the process starts              the first listing is applied       no evaluation, plan or allocation
-pass due     a listing is applied; or some   no job is left, nor waits for a    evaluations; no plan, unless
-             value to be freed waits for a   cooldown; then orphans are queued  *planning*; writes under way go on
-             pass, unless *withheld*
-evaluating   jobs are queued while           no job is left; or 1,000           evaluations; no new plan; writes and
-             *planning*, by a listing, a     evaluations are done and no pass   allocations under way go on
-             batch or relist, a load of all  is due
-             allocations, a reload or
-             ``reevaluate``
-planning     *pass due* is left; or          *evaluating* is entered            plans, writes, allocations; evaluations
-             *evaluating* is, and no pass                                       left over, or due to facts, directives,
-             is due                                                             allocations, retries, ended cooldowns
-throttled    the API server is unreachable   the server may be asked again      evaluations, read-backs; no new plan,
-             or asks for a pause, or the                                        write or allocation
-             rate limit is used up
-withheld     a reason is given: observing,   ``lift`` removes the last reason   evaluations; plans, only reported; no
-             standing by, restored,                                             new write or allocation
-             upgrade, ending
-uncertain    the watch is not ready, or the  the watch is ready and the lease   as *withheld*; each object and request
-             lease is not certain            is certain                         is retried within a second
-restored     the watch reports a restore,    the engine is *planning*, no pass  as *withheld*; assumed writes and
-             or a listing or a key in it is  is due, and the allocations are    journal lines of the former store are
-             older than before               read; if confirmation is           void
-                                             required: the caller calls
-                                             ``lift``
-quiet        the first pass is complete;     a condition no longer holds        back-offs only
-             nothing is queued, under way,
-             or written and not yet echoed
-             by the watch; no job waits for
-             a cooldown
-converged    *quiet* holds; no allocation    a condition no longer holds        as *quiet*; ``settled`` returns
-             backs off, nor an object unless
-             rejected or contended; while
-             writes are withheld (unless
-             observing), no plan and no
-             allocation waits for permission
-ending       ``run`` is cancelled or fails   no write is under way, or 8        writes under way may end; nothing else
-                                             seconds have passed                begins
-===========  ==============================  =================================  =======================================
+State: the phase, how many passes were made, and how many jobs have ended since inputs changed.
 """
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from itertools import groupby
+
+
+class Phase(Enum):
+    """Evaluations may begin in each but the first; what else may begin stands in ``MAY_BEGIN``."""
+
+    LISTING = "listing"
+    EVALUATING_ALL = "evaluating all"
+    EVALUATING = "evaluating"
+    PLANNING = "planning"
+    PLANNING_MEANWHILE = "planning meanwhile"
+
+
+class Happened(Enum):
+    """What the engine reports."""
+
+    LISTED = "a listing is applied"
+    FREEING_WAITS = "a value to be freed waits for a pass"
+    INPUTS = "inputs have changed, and jobs are queued"
+    JOBS_DONE = "no job is left"
+    ALL_EVALUATED = "no job is left, nor waits for a cooldown"
+    BURST_OVER = "1,000 jobs are done since inputs changed"
+
+
+MAY_BEGIN = {
+    Phase.LISTING: "nothing",
+    Phase.EVALUATING_ALL: "evaluations",
+    Phase.EVALUATING: "evaluations",
+    Phase.PLANNING: "plans, writes, requests for allocations; evaluations that are left over or have another cause",
+    Phase.PLANNING_MEANWHILE: "as in *planning*",
+}
+TRANSITIONS = {
+    (Phase.LISTING, Happened.LISTED): Phase.EVALUATING_ALL,
+    (Phase.EVALUATING_ALL, Happened.ALL_EVALUATED): Phase.PLANNING,
+    (Phase.EVALUATING, Happened.LISTED): Phase.EVALUATING_ALL,
+    (Phase.EVALUATING, Happened.FREEING_WAITS): Phase.EVALUATING_ALL,
+    (Phase.EVALUATING, Happened.JOBS_DONE): Phase.PLANNING,
+    (Phase.EVALUATING, Happened.ALL_EVALUATED): Phase.PLANNING,
+    (Phase.EVALUATING, Happened.BURST_OVER): Phase.PLANNING,
+    (Phase.PLANNING, Happened.LISTED): Phase.PLANNING_MEANWHILE,
+    (Phase.PLANNING, Happened.FREEING_WAITS): Phase.PLANNING_MEANWHILE,
+    (Phase.PLANNING, Happened.INPUTS): Phase.EVALUATING,
+    (Phase.PLANNING_MEANWHILE, Happened.INPUTS): Phase.EVALUATING_ALL,
+    (Phase.PLANNING_MEANWHILE, Happened.ALL_EVALUATED): Phase.PLANNING,
+}
+"""(phase, what happened) → the next phase. Anything else leaves the phase as it is."""
+_BEFORE_A_PASS = frozenset({Phase.LISTING, Phase.EVALUATING_ALL, Phase.PLANNING_MEANWHILE})
+_MAY_PLAN = frozenset({Phase.PLANNING, Phase.PLANNING_MEANWHILE})
+_MAX_BURST = 1000
+"""Jobs in a row after which writes get a turn although more jobs wait."""
+
+
+class Phases:
+    """The phase of one engine. A pass is made whenever a phase with a due pass is left for ``PLANNING``."""
+
+    def __init__(self) -> None:
+        self.phase = Phase.LISTING
+        self.passes = 0
+        self._burst = 0
+
+    @property
+    def pass_is_due(self) -> bool:
+        """Whether a pass is made once everything is evaluated."""
+        return self.phase in _BEFORE_A_PASS
+
+    @property
+    def may_plan(self) -> bool:
+        """Whether plans, writes and requests for allocations may begin."""
+        return self.phase in _MAY_PLAN
+
+    def gate(self) -> float:
+        """Seconds until they may begin: none, or unknown."""
+        return 0.0 if self.phase in _MAY_PLAN else math.inf
+
+    def happened(self, what: Happened) -> bool:
+        """Note what has happened. True if a pass is to be made now."""
+        if what is Happened.INPUTS:
+            self._burst = 0
+        was_due, before = self.pass_is_due, self.phase
+        self.phase = TRANSITIONS.get((before, what), before)
+        passes = was_due and self.phase is Phase.PLANNING
+        self.passes += passes
+        return passes
+
+    def job_ended(self) -> bool:
+        """Count a job. True if writes get a turn although more jobs wait."""
+        self._burst += 1
+        return self._burst >= _MAX_BURST
+
+
+def table() -> str:
+    """The transitions as a table in Markdown."""
+    lines = ["| phase | what may begin | what happens | next phase |", "|---|---|---|---|"]
+    for phase, transitions in groupby(TRANSITIONS.items(), key=lambda one: one[0][0]):
+        shown = f"*{phase.value}*", MAY_BEGIN[phase]
+        for (_, what), after in transitions:
+            lines.append(f"| {shown[0]} | {shown[1]} | {what.value} | *{after.value}* |")
+            shown = "", ""
+    return "\n".join(lines)

@@ -5,9 +5,8 @@ remembered of the store is void; evaluation goes on. The engine allows writes ag
 allocations are read, or leaves that to a caller that needs more (an audit, for example). docs/guarantees.md has the
 fault as F10.
 
-State: whether the restored world is evaluated, whether a confirmation is required, and the number of restores. Each
-later listing voids the allocations; a restore also withholds writes, voids assumptions, journal and the last written
-revision, and queues the objects whose assumptions it voids.
+Each later listing voids the allocations; a restore also withholds writes, voids assumptions, journal and the last
+written revision, and queues the objects whose assumptions it voids.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ import asyncio
 import logging
 
 from ..journal import Journal
-from ..logic import Service
+from ..logic import LiveWorld
 from ..model import Key, Snapshot
 from ..planning import Assumed
 from .allocations import Allocations
-from .object_queue import ObjectQueue
+from .objects import Objects
 from .permission import RESTORED, Permission
-from .sender import Sender
+from .writes import Sender
 
 _LOG = logging.getLogger(__name__)
 _MESSAGE = "etcd was restored from an older state; nothing is written until everything is evaluated"
@@ -33,12 +32,11 @@ class RestoreGuard:
 
     def __init__(
         self,
-        *,
-        logic: Service,
+        logic: LiveWorld,
         assumed: Assumed,
         journal: Journal,
         permission: Permission,
-        objects: ObjectQueue,
+        objects: Objects,
         allocations: Allocations,
         sender: Sender,
     ) -> None:
@@ -75,7 +73,9 @@ class RestoreGuard:
         """Everything listed is evaluated. True if that ends a restore, so that writes may be allowed again; otherwise
         somebody else allows them, or none are withheld."""
         # Idle alone is not enough: a failed read of the allocations backs off, and is idle meanwhile.
-        if RESTORED not in self._permission.withheld_for or not (self._allocations.known and self._allocations.idle):
+        if RESTORED not in self._permission.withheld_for or not (
+            self._allocations.known and self._allocations.loop.idle
+        ):
             return False
         if self._confirmation_required:
             self._compared.set()

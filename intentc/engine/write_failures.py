@@ -1,24 +1,24 @@
 """Handles each outcome of a failed write: what it means for the object, and for the server (docs/engine.md §6.3).
 
 The object is planned again, at once or after a back-off; nothing is repeated blindly. A fault of our own is such an
-outcome, too, also while planning. ``sender`` sends the writes, ``read_back`` reads what became of them.
+outcome, too, also while planning. ``writes`` sends, and its loop decides when the object's turn is.
 
-State: the conflicts of each object so far, and that another process leads. It changes the states of objects, their
-queue, the permission, the throttle and, through ``read_back``, the assumptions.
+``ReadBack`` reads objects from the API server where the cache may be wrong: after a write that failed or has no echo,
+and when an audit finds a difference. The next plan then starts from what is there.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
-from ..model import Name, Problem
-from ..planning import Plan
-from ..reconcile.failures import Conflict, Failure, Fenced, Rejected, Throttled, Unavailable, UnknownOutcome
+from ..model import AddReference, Create, Key, Name, Operation, Problem, RemoveReference, Update
+from ..planning import Plan, Planner
+from ..reconcile.failures import Conflict, Failure, Rejected, Throttled, UnknownOutcome
+from ..writing import ReadService
 from .api_throttle import ApiThrottle
 from .log_fields import LogFields
-from .object_queue import ObjectQueue
-from .permission import Permission
-from .read_back import ReadBack
+from .objects import Objects
 from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
@@ -28,89 +28,119 @@ _ROUNDS = 3
 """Conflicts in a row after which an object backs off."""
 
 
+class ReadBack:
+    """Reads one object after the other. A server that can't be asked is asked again on the next occasion."""
+
+    def __init__(self, reader: ReadService, planner: Planner, objects: Objects, log_fields: LogFields) -> None:
+        self._reader = reader
+        self._assumed = planner.assumed
+        self._book = planner.book
+        self._objects = objects
+        self._log_fields = log_fields
+
+    async def after(self, plan: Plan) -> None:
+        """Read the object, its name and its targets after a failed write, for the next plan."""
+        wanted: dict[Key, Name] = {}
+        for operation in plan.operations:
+            wanted[operation.key] = operation.name
+            wanted.update(_targets(operation))
+        try:
+            holder = await self._reader.identify(plan.name)
+            if holder is not None:
+                wanted[holder] = plan.name
+            for key, name in wanted.items():
+                is_there = await self._refresh(key)
+                if not is_there and name != plan.name and name in self._book:
+                    # Its presence was perhaps only assumed, and no event corrects that after a restore of the store.
+                    self._objects.plan((name,))
+        except Failure as error:
+            self._log(plan.name, error)
+
+    async def object(self, key: Key, name: Name) -> bool:
+        """Read the object ``key`` of this name. False if that failed."""
+        try:
+            await self._refresh(key)
+        except Failure as error:
+            self._log(name, error)
+            return False
+        return True
+
+    async def unseen(self) -> bool:
+        """Read the objects that were written and not seen again in time, and plan them. True if there was any."""
+        found: list[Name] = []
+        for key, name in self._assumed.expired():
+            if not await self.object(key, name):
+                break
+            found.append(name)
+        self._objects.plan(found)
+        return bool(found)
+
+    async def _refresh(self, key: Key) -> bool:
+        """Read one object. True if it is there. Raises ``Failure``."""
+        seen_at = self._assumed.seen_at(key)
+        stored = await self._reader.read(key)
+        self._assumed.read_back(key, stored, seen_at)
+        return stored is not None
+
+    def _log(self, name: Name, error: Failure) -> None:
+        _LOG.info("reading back %s: %s", name, error, extra=self._log_fields.about(name))
+
+
 class WriteFailures:
-    """``fenced``: set if the server rejected us in favour of another process though we never claimed to lead."""
+    """Notes failures in the states of objects. State: the conflicts of each object so far."""
 
     def __init__(
         self,
-        *,
         states: StateTables,
-        permission: Permission,
-        throttle: ApiThrottle[Name],
-        objects: ObjectQueue,
+        throttle: ApiThrottle,
+        objects: Objects,
         read_back: ReadBack,
         log_fields: LogFields,
     ) -> None:
         self._states = states
-        self._permission = permission
         self._throttle = throttle
         self._objects = objects
         self._read_back = read_back
         self._log_fields = log_fields
         self._conflicts: dict[Name, int] = {}
-        self.fenced: Fenced | None = None
 
     def forget(self, name: Name) -> None:
         """The object is as it should be: its next conflict counts as the first."""
         self._conflicts.pop(name, None)
 
-    @property
-    def is_paused(self) -> bool:
-        """Whether the server asks for a pause, so that the rest of a plan has to be made after it."""
-        return not self._throttle.open
+    async def read_again(self, plan: Plan, error: Failure) -> bool:
+        """Read what a write may have found or left otherwise than planned. True if the object is planned again at
+        once; otherwise the write has failed."""
+        if not isinstance(error, Conflict | UnknownOutcome):
+            return False
+        if isinstance(error, Conflict):
+            self._throttle.heard()
+        await self._read_back.after(plan)
+        rounds = self._conflicts[plan.name] = self._conflicts.get(plan.name, 0) + 1
+        if rounds < _ROUNDS:
+            self._objects.plan((plan.name,))
+        return rounds < _ROUNDS
 
-    def pause(self, name: Name) -> None:
-        """Plan the object again after the pause that the server asks for."""
-        self._objects.retry(name, after=self._throttle.closed_for)
-
-    async def handle(self, plan: Plan, error: Failure, fence: str | None) -> None:
-        """Queue or hold the object of a failed write, and note what it says of the server. ``fence``: the one that it
-        carried."""
-        name = plan.name
+    def note(self, name: Name, error: Exception) -> None:
+        """Report a failure; the object is queued again. Called from an ``except`` clause: the log shows where an
+        exception was raised."""
         match error:
-            case Fenced():
-                if not self._permission.fenced(error, fence):
-                    self.fenced = error
-                self._objects.plan((name,))
-            case Conflict() | UnknownOutcome():
-                if isinstance(error, Conflict):
-                    self._throttle.heard()
-                await self._read_back.after(plan)
-                rounds = self._conflicts[name] = self._conflicts.get(name, 0) + 1
-                if rounds < _ROUNDS:
-                    self._objects.plan((name,))
-                else:
-                    self.delay(name, error)
-            case Throttled(seconds=seconds):
-                self._throttle.throttled(error, name)
-                self.delay(name, error, after=seconds)
-            case Unavailable():
-                self._throttle.away(error)
-                self._objects.plan((name,))
             case Rejected():
                 self._throttle.heard()
                 self._hold_rejected(name, error)
-                self._objects.retry(name)
+            case Failure(concerns_all=True) if not isinstance(error, Throttled):
+                pass
+            case Failure():
+                problem = _problem(name, "Delayed", f"its last write failed: {error}")
+                if self._hold_delayed(name, problem):
+                    _LOG.info("%s: %s", name, problem.message, extra=self._log_fields.about(name))
             case _:
-                self.delay(name, error)
-
-    def delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
-        """Retry with back-off, and report that."""
-        problem = _problem(name, "Delayed", f"its last write failed: {error}")
-        if self._hold_delayed(name, problem):
-            _LOG.info("%s: %s", name, problem.message, extra=self._log_fields.about(name))
-        self._objects.retry(name, after=after)
-
-    def unexpected(self, name: Name, error: Exception) -> None:
-        """Retry with back-off an object whose plan or write ended with an exception that nothing foresees, and report
-        that. Called from an ``except`` clause: the log shows where it was raised."""
-        message = (
-            f"a fault of intentc itself ended its plan or write ({type(error).__name__}). The log has the stack: "
-            "please report it"
-        )
-        _LOG.exception("%s: %s", name, message, extra=self._log_fields.about(name))
-        self._hold_delayed(name, _problem(name, INTERNAL_ERROR, message))
-        self._objects.retry(name)
+                message = (
+                    f"a fault of intentc itself ended its plan or write ({type(error).__name__}). The log has the "
+                    "stack: please report it"
+                )
+                _LOG.exception("%s: %s", name, message, extra=self._log_fields.about(name))
+                self._hold_delayed(name, _problem(name, INTERNAL_ERROR, message))
 
     def planned(self, name: Name) -> None:
         """The object could be planned, and nothing may be written now: a former fault has ended."""
@@ -127,6 +157,21 @@ class WriteFailures:
         self._states.delayed.release(name)
         if self._states.rejected.hold(name, problem):
             _LOG.warning("%s: %s", name, problem.message, extra=self._log_fields.about(name))
+
+
+def _targets(operation: Operation) -> Iterator[tuple[Key, Name]]:
+    """The objects to which a write refers."""
+    match operation:
+        case Create() | Update():
+            if isinstance(operation, Create) and operation.parent:
+                yield operation.parent.key, Name(operation.parent.key.kind, operation.parent.fq_name)
+            for entries in operation.references.values():
+                for entry in entries:
+                    yield entry.key, Name(entry.key.kind, entry.fq_name)
+        case AddReference(target=target):
+            yield target.key, Name(target.key.kind, target.fq_name)
+        case RemoveReference(target=key):
+            yield key, Name(key.kind, ())
 
 
 def _problem(name: Name, reason: str, message: str) -> Problem:

@@ -52,7 +52,7 @@ def for_intent(live: Live, key: Key) -> Iterator[Document]:
         yield entry(f"{rejected.problem.message}; it is requested again with back-off", name, None)
     if (read := states.waiting.get(key)) is not None:
         yield _awaited(live.world, live.progress, read)
-    elif key.kind in live.world.intent_kinds and key not in states.held and live.jobs.is_busy(key):
+    elif key.kind in live.world.intent_kinds and key not in states.held and live.jobs.busy(key):
         yield entry("its turn to be evaluated", None, "intentc status")
 
 
@@ -84,9 +84,9 @@ def for_object(live: Live, name: Name) -> Iterator[Document]:
             intent = of_key(live.world, origin)
             state = "paused" if origin in paused else state_of(live, name_now(live.world, origin), origin)
             yield entry(f"its intent {_words(intent)}, which is {state}", intent, why_command(intent))
-        elif live.jobs.is_busy(origin):
+        elif live.jobs.busy(origin):
             yield entry(f"the evaluation of {_words(of_key(live.world, origin))}", None, "intentc status")
-    if live.objects.is_busy(name) and name not in states.rejected and name not in states.delayed:
+    if live.objects.busy(name) and name not in states.rejected and name not in states.delayed:
         if not live.progress.reachable:
             yield entry("the API server, which can't be reached", None, "intentc status")
         elif name not in states.contended:

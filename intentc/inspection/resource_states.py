@@ -104,7 +104,7 @@ def _of_intent(live: Live, key: Key) -> str:
         return REJECTED
     if key in states.waiting:
         return WAITING
-    if live.jobs.is_busy(key) or key not in states.evaluated:
+    if live.jobs.busy(key) or key not in states.evaluated:
         return QUEUED
     return AS_DESIRED
 
@@ -131,7 +131,7 @@ def _of_object(live: Live, name: Name, key: Key | None) -> str:
         return PLANNED
     if any(states.is_held(origin) or origin in live.world.held for origin in claims):
         return HELD
-    if live.objects.is_busy(name) or any(map(live.jobs.is_busy, claims)):
+    if live.objects.busy(name) or any(map(live.jobs.busy, claims)):
         return QUEUED
     if key is None:
         return QUEUED if claims else ABSENT

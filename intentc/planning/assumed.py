@@ -5,7 +5,7 @@ Without it every plan between a write and its echo would repeat the write. Evalu
 cache. An assumption is an acknowledged operation, or an object as the server returned it on reading back (which
 replaces the object's earlier assumptions); they are kept per key, in order. It ends with the first event of its key, or
 the first listing, at or after its revision; without a revision, with the first event of the key that is not the echo of
-another write. ``expired`` lists what is left after two seconds, for ``engine/read_back.py``.
+another write. ``expired`` lists what is left after two seconds, for ``engine/write_failures.py``.
 
 State: the assumptions, in memory; the cache is read, never changed.
 """

@@ -3,7 +3,7 @@
 
 The outcome of an evaluation has everything that its origin wants; the book returns the affected objects, so that only
 those are planned again. ``merge.py`` combines the claims on one object. The engine decides that an origin is held, and
-then calls ``retain`` in place of ``replace``; ``engine/claims.py`` is the step that calls it.
+then calls ``retain`` in place of ``replace``; ``engine/evaluator.py`` calls it.
 
 The contributions of an origin that is held since before the first pass are unknown: its claims are missing. While there
 is such an origin (``unknown``), only what this process saw claimed and then withdrawn may be removed (``withdrawn``).

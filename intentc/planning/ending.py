@@ -5,7 +5,7 @@ Everything is read from the store and the queue of writes: which objects an owne
 an object is really gone. So a process that is killed anywhere goes on where the store stands. ``planner`` and
 ``finalizers_and_status`` ask it about each object that they plan; ``diff`` decides about other fields.
 
-It only reads. State: the function that gives the objects of an owner, which ``engine/marked_objects.py`` sets.
+It only reads.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ class Finalizers(NamedTuple):
 
 
 class Ending:
-    """``finalizers``: the names that compilers declare."""
+    """``finalizers``: the names that compilers declare. ``made_for``: the objects of an owner."""
 
-    def __init__(self, schema: Schema, book: ClaimBook, assumed: Assumed, *, finalizers: Collection[str]) -> None:
+    def __init__(
+        self, schema: Schema, book: ClaimBook, assumed: Assumed, *, finalizers: Collection[str], made_for: MadeFor
+    ) -> None:
         self._schema = schema
         self._book = book
         self._assumed = assumed
         self._declared = frozenset(finalizers)
-        self.made_for: MadeFor = _nothing
-        """The objects of an owner; the engine knows also those that are being created."""
+        self._made_for = made_for
 
     def concerns(self, actual: Actual) -> bool:
         """Whether a stored resource has a finalizer of ours."""
@@ -56,12 +57,12 @@ class Ending:
             for origin in origins:
                 if not self._is_being_deleted(origin):
                     in_force.add(name)
-                elif left := self.made_for(origin.uuid):
+                elif left := self._made_for(origin.uuid):
                     in_force.add(name)
                     waits_for.update(left)
         stored = actual.finalizers
         own = [name for name in stored if name in self._declared and name not in in_force]
-        left = self.made_for(actual.key.uuid) if own else ()
+        left = self._made_for(actual.key.uuid) if own else ()
         waits_for.update(left)
         # A held intent elsewhere, whose claims are unknown since a restart, must not hold up a deletion.
         ends = actual.is_being_deleted and self._book.complete
@@ -95,7 +96,7 @@ class Ending:
         phase = actual.value(phase_field)
         return frozenset(
             name
-            for name in self.made_for(actual.mark.origin)
+            for name in self._made_for(actual.mark.origin)
             if name != actual.name and not self._is_claimed(name) and self._is_above(name, phase)
         )
 
@@ -124,7 +125,3 @@ class Ending:
         except HeldInput:
             return False
         return actual is not None and actual.is_being_deleted
-
-
-def _nothing(origin: str) -> Collection[Name]:
-    return ()

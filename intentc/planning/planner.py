@@ -56,7 +56,7 @@ from .diff import (
     property_changes,
 )
 from .draft import Draft, Plan
-from .ending import Ending
+from .ending import Ending, MadeFor
 from .finalizers_and_status import FinalizersAndStatus
 from .guard import DeleteGuard
 from .merge import MERGES, merge
@@ -73,7 +73,8 @@ class Planner:
 
     ``compiler_of_kind``: kind → the compiler whose schema declares it, for the loaded compilers; objects of other kinds
     are never touched. ``held(origin)``: whether what this intent contributed must stay (docs/engine.md §7). ``guard``:
-    withholds passes with many deletes. ``finalizers``: the names that compilers declare.
+    withholds passes with many deletes. ``finalizers``: the names that compilers declare. ``made_for``: the objects of
+    an owner.
     Raises ``InvalidInput`` for a schema that names an unknown merge function.
     """
 
@@ -87,10 +88,11 @@ class Planner:
         held: Callable[[Key], bool],
         guard: DeleteGuard | None = None,
         finalizers: Collection[str] = (),
+        made_for: MadeFor = lambda origin: (),
     ) -> None:
         self.book = book
         self.assumed = assumed
-        self.ending = Ending(schema, book, assumed, finalizers=finalizers)
+        self.ending = Ending(schema, book, assumed, finalizers=finalizers, made_for=made_for)
         self.guard = guard or DeleteGuard()
         self._schema = schema
         self._installation = installation

@@ -67,7 +67,7 @@ class KeyedQueue(Generic[K]):
     ) -> None:
         self._clock = clock
         self._backoff = backoff
-        self._on_waiting = on_waiting
+        self.on_waiting = on_waiting
         # Ordered dicts, since taking the first key of a plain dict again and again is quadratic.
         # The values are when each was added, by the monotonic clock.
         self._live: OrderedDict[K, float] = OrderedDict()
@@ -247,7 +247,7 @@ class KeyedQueue(Generic[K]):
         return key
 
     def _hand_over(self) -> None:
-        self._on_waiting()
+        self.on_waiting()
         while self._getters and (self._live or self._resync):
             getter = self._getters.popleft()
             if not getter.done():

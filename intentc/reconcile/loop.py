@@ -77,7 +77,7 @@ class Pause:
     @property
     def seconds(self) -> float:
         """Seconds until the system may be asked; 0 for now."""
-        return max(0.0, self._ends - asyncio.get_running_loop().time())
+        return max(0.0, self._ends - asyncio.get_running_loop().time()) if self._ends else 0.0
 
     def failed(self, failure: Failure, key: Hashable) -> bool:
         """Begin a pause, or extend it if the system asks for more. False if ``key`` alone is to wait: it caused the
@@ -110,6 +110,7 @@ class Loop(Generic[K]):
     return a coroutine for the rest (plan, then write). It raises a ``Failure``; any other ``Exception`` is a fault of
     our own, which delays this key alone. The synchronous parts run one after the other, in the order of the queue.
 
+    ``queue``: one that others fill as well; by default the loop makes its own.
     ``workers``: coroutines under way at once; a key is never with two of them.
     ``gate``: seconds until work may begin; 0 for now, ``math.inf`` until ``wake`` is called. It is asked before each
     key; a key that has begun is not stopped.
@@ -125,6 +126,7 @@ class Loop(Generic[K]):
         reconcile: Callable[[K], Result | Coroutine[Any, Any, Result]],
         *,
         name: str = "",
+        queue: KeyedQueue[K] | None = None,
         workers: int = 1,
         gate: Callable[[], float] = lambda: 0.0,
         backoff: Backoff = RETRY,
@@ -146,7 +148,8 @@ class Loop(Generic[K]):
         self._tasks: dict[K, asyncio.Task[None]] = {}
         self._fault: Exception | None = None
         self._slice_ends = 0.0
-        self.queue: KeyedQueue[K] = KeyedQueue(backoff=backoff, on_waiting=self._wake.set)
+        self.queue: KeyedQueue[K] = queue if queue is not None else KeyedQueue(backoff=backoff)
+        self.queue.on_waiting = self._wake.set
         self.runs = 0
         """Runs that have ended, and how many of them failed."""
         self.failed_runs = 0

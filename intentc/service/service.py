@@ -28,10 +28,10 @@ import anyio
 from intentc.reconcile.failures import Failure
 
 from ..directives import DirectiveWatch, hold_suspects
+from ..engine.api_throttle import ApiServerProbe
 from ..engine.assembly import assemble
 from ..engine.engine import Engine
 from ..engine.permission import RESTORED, UPGRADE
-from ..engine.probe import ApiServerProbe
 from ..evaluation import Overview
 from ..evaluation.crash_marker import CrashMarker
 from ..inspection import Reader
@@ -109,7 +109,6 @@ def build_service(
         journal_size=settings.journal.entries,
         journal_bytes=settings.journal.bytes,
         process=process,
-        workers=compilation.number_of_workers,
         guard=DeleteGuard(settings.limits.max_deletes, settings.limits.max_deletes_percent / 100),
         writes_per_second=settings.limits.writes_per_second,
         status_interval=settings.limits.status_interval,
@@ -307,7 +306,7 @@ class CompilerService:
             await self.directives.load()
             async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
                 group.start_soon(self._source.run_heartbeat)
-                group.start_soon(self.directives.run, self.engine.advance)
+                group.start_soon(self.directives.run, self.engine.work_ended)
                 group.start_soon(self._relist)
                 group.start_soon(self._measure_lag)
                 group.start_soon(self._compiler_status.run)

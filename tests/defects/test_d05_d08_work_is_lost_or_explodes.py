@@ -60,7 +60,7 @@ async def test_d6_an_evaluation_that_fails_is_reported_and_tried_again(box_syste
     await box_system.boxes("a", text="fail")
     (problem,) = box_system.offline.problems()
     assert "as the test asked for" in problem.message
-    assert await box_system.key("box", "a") in box_system.engine._scheduler._jobs.delayed()
+    assert await box_system.key("box", "a") in box_system.engine.jobs.delayed()
     await box_system.change("a", text="repaired")
     assert await box_system.contents() == {"a": "repaired"}
     assert box_system.offline.problems() == ()

@@ -26,11 +26,10 @@ CANARY = "c4n4ry-of-a-body"
 
 USED = {
     "enabled": "a compiler that is not enabled is not run",
-    "number_of_workers": "how many workers evaluate",
     "master_election": "whether one of several processes leads",
     "msg_queue_lock_time": "the seconds of the leader's lease",
 }
-PASSED_OVER = {"max_job_queue_len", "msg_index_string", "read_lock_string"}
+PASSED_OVER = {"number_of_workers", "max_job_queue_len", "msg_index_string", "read_lock_string"}
 """Read for the ancestor's file, and said in ``Compilation`` to have no effect."""
 
 
@@ -56,10 +55,6 @@ def test_d14_keys_of_the_ancestor_that_mean_nothing_here_are_named_when_read(tmp
 async def test_d14_master_election_decides_whether_a_leadership_is_asked_for(box_system: BoxSystem) -> None:
     assert service(Compilation(master_election=True), box_system.offline.local).takeover is not None
     assert service(Compilation(master_election=False), box_system.offline.local).takeover is None
-
-
-async def test_d14_the_number_of_workers_reaches_the_engine(box_system: BoxSystem) -> None:
-    assert service(Compilation(number_of_workers=7), box_system.offline.local).engine._workers == 7
 
 
 async def test_d16_no_body_of_a_resource_is_logged(system: ContrailSystem, caplog: pytest.LogCaptureFixture) -> None:

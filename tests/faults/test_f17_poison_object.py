@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import itertools
 import time
-from functools import partial
 from typing import Any
 
 import pytest
 
-from intentc.reconcile import KeyedQueue
 from intentc.reconcile.backoff import Backoff
 from intentc.service.service import CompilerService
 from tests.faults.faulty_system import FaultySystem
@@ -153,9 +151,9 @@ async def test_a_rejected_object_heals_at_once_when_its_resource_is_repaired(
     faulty: FaultySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not wait for the back-off, which is longer than this test."""
-    slow = partial(KeyedQueue, backoff=Backoff(9 * PATIENCE, 9 * PATIENCE))
-    monkeypatch.setattr("intentc.engine.scheduler.KeyedQueue", slow)
-    monkeypatch.setattr("intentc.engine.object_queue.KeyedQueue", slow)
+    slow = Backoff(9 * PATIENCE, 9 * PATIENCE)
+    monkeypatch.setattr("intentc.engine.jobs.RETRY", slow)
+    monkeypatch.setattr("intentc.engine.objects.RETRY", slow)
     faults = faulty.faults
 
     def reject_the_rule(request: Request) -> Fault | None:

@@ -65,7 +65,7 @@ async def test_what_a_cut_off_run_read_wakes_it(box_system: BoxSystem) -> None:
         await settled(box_system)
         await held(box_system, "poisoned")
         key = await box_system.key("box", "poisoned")
-        box_system.engine._scheduler.forget(key)
+        box_system.engine.jobs.forget(key)
         runs = box_system.engine.progress.evaluations
         await box_system.boxes("nobody", settle=False)
         await settled(box_system)

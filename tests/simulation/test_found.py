@@ -46,7 +46,7 @@ def test_a_number_goes_back_though_its_owner_went_before_the_leader_read_of_it(e
 def test_a_target_that_went_with_a_restored_store_is_made_again_for_whoever_refers_to_it() -> None:
     """Reading back ended what was assumed of the target, and only who referred to it was planned again."""
     history = [
-        Happening(Slow((0.01, 3.0, 0.001, 0.0)), 0.0),
+        Happening(Slow((0.01, 0.001, 0.0, 3.0)), 0.0),
         Happening(Restore(), 0.1),
         Happening(BackUp(), 1.0),
         Happening(Silence(), 0.1),

@@ -216,7 +216,8 @@ class BoxSystem(MemorySystem):
         return {owner.split("/")[1]: number for owner, number in allocations.items()}
 
     async def retry(self, *names: str) -> None:
-        """As if the back-off of the parts of these boxes were over."""
+        """As if the back-off of the parts of these boxes were over, and a pause that the server asked for."""
+        self.engine.throttle._ends = 0.0
         for name in names:
             self.engine.enqueue_plans([part(name)])
         await self.settle()

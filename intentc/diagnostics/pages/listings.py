@@ -11,18 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from intentc.diagnostics.pages.rendering import link, short_name
-from intentc.diagnostics.pages.words import quarantine_command
-from intentc.diagnostics.questions import (
-    NEWEST,
-    STATES,
-    JournalQuery,
-    ObjectQuery,
-    Quarantine,
-    choice,
-    number,
-    offset_of,
-)
+from ..questions import NEWEST, STATES, JournalQuery, ObjectQuery, Quarantine, choice, number, offset_of
+from .rendering import link, short_name
+from .words import quarantine_command
 
 OBJECTS = 50
 QUARANTINED = 50

@@ -185,9 +185,10 @@ class Server(Section, frozen=True):
 class Compilation(Section, frozen=True):
     """``compilation``: the running compiler.
 
-    ``enabled: false`` in Contrail's all-in-one file means that no compiler runs. ``max_job_queue_len``,
-    ``msg_index_string`` and ``read_lock_string`` are accepted for compatibility with the ancestor: our queue holds each
-    intent once and is never full, and progress is known from etcd. ``master_election``: one process of an installation
+    ``enabled: false`` in Contrail's all-in-one file means that no compiler runs. ``number_of_workers``,
+    ``max_job_queue_len``, ``msg_index_string`` and ``read_lock_string`` are accepted for compatibility with the
+    ancestor: intents are evaluated one after the other, our queue holds each once and is never full, and progress is
+    known from etcd. ``master_election``: one process of an installation
     leads and writes, the others stand by; ``msg_queue_lock_time`` is the time after which a dead leader is replaced,
     the lifetime of the leader's lease (whole seconds, at least 2).
     """

@@ -65,7 +65,7 @@ class Look:
             # A requested allocation, or an object that waits for another difference.
             return None
         # A rejected, delayed or contended object is in a back-off, and so busy.
-        if live.objects.is_busy(name) or name in states.planned or name in states.left_alone:
+        if live.objects.busy(name) or name in states.planned or name in states.left_alone:
             return None
         if planner.guard.holds(name) or any(map(self._excuses, affected(world, planner, difference))):
             return None
@@ -98,7 +98,7 @@ def affected(world: LiveWorld, planner: Planner, difference: Difference) -> froz
 
 def repaired(live: Live, name: Name, before: int) -> bool:
     """Return whether an object that had revision ``before`` (0: absent) was written since, or is about to be."""
-    if live.objects.is_busy(name) or name in live.states.planned:
+    if live.objects.busy(name) or name in live.states.planned:
         return True
     try:
         return _revision(live.planner.assumed.actual(name)) != before

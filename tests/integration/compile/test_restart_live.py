@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from intentc.model import Name
 from tests.oracle.contrail import mark
 from tests.support.contrail_content import LOCAL, group, network, remove, rule, rules, tenant
 from tests.support.live_system import PROJECT, LiveSystem
@@ -175,14 +174,14 @@ async def test_orphans_are_collected_only_after_a_complete_pass(
     world.calls.seen.clear()
 
     async with world.compiling() as again:
-        orphan_collector, evaluator = again.engine._orphan_collector, again.engine._evaluator
-        make_pass, seen = orphan_collector.make_pass, []
+        engine, evaluator = again.engine, again.engine._evaluator
+        make_pass, seen = engine._make_pass, []
 
-        def noted(*, claimed_too: bool) -> frozenset[Name]:
+        def noted() -> None:
             seen.append((evaluator.runs, world.calls.mutations))
-            return make_pass(claimed_too=claimed_too)
+            make_pass()
 
-        monkeypatch.setattr(orphan_collector, "make_pass", noted)
+        monkeypatch.setattr(engine, "_make_pass", noted)
         await world.settle(again)
         ((runs, mutations),) = seen
         assert runs >= 9

@@ -14,60 +14,50 @@ from tests.support.waiting import PATIENCE
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_open_gate_is_passed_at_once() -> None:
-    throttle: ApiThrottle[str] = ApiThrottle()
-    await asyncio.wait_for(throttle.opened(), PATIENCE)
-    assert throttle.open and throttle.free and throttle.reachable
-
-
 async def test_a_pause_that_the_server_asks_for_is_everybodys() -> None:
-    throttle: ApiThrottle[str] = ApiThrottle()
-    throttle.throttled(Throttled(0.05), "a")
-    before = asyncio.get_running_loop().time()
-    assert not throttle.open
-    await throttle.opened()
-    assert asyncio.get_running_loop().time() - before >= 0.05
+    throttle = ApiThrottle()
+    assert throttle.failed(Throttled(100.0), "a")
+    assert 99.0 < throttle.seconds <= 100.0
     assert throttle.reachable, "it answered"
 
 
 async def test_one_that_is_throttled_again_while_others_get_through_waits_alone() -> None:
-    throttle: ApiThrottle[str] = ApiThrottle()
-    throttle.throttled(Throttled(0.0), "a")
-    throttle.answered("b")
-    throttle.throttled(Throttled(300.0), "a")
-    assert throttle.open
+    throttle = ApiThrottle()
+    throttle.failed(Throttled(0.0), "a")
+    throttle.accepted("b")
+    assert not throttle.failed(Throttled(300.0), "a")
+    assert throttle.seconds < 1.0
 
 
 async def test_one_that_is_throttled_again_and_nobody_got_through_stops_everybody_again() -> None:
-    throttle: ApiThrottle[str] = ApiThrottle()
-    throttle.throttled(Throttled(0.0), "a")
-    throttle.throttled(Throttled(300.0), "a")
-    assert not throttle.open
+    throttle = ApiThrottle()
+    throttle.failed(Throttled(0.0), "a")
+    assert throttle.failed(Throttled(300.0), "a")
+    assert throttle.seconds > 299.0
 
 
 async def test_a_server_that_is_away_stays_unreachable_until_it_answers() -> None:
-    throttle: ApiThrottle[str] = ApiThrottle()
-    throttle.away(Unavailable("connection refused"))
-    await throttle.opened()
+    throttle = ApiThrottle()
+    throttle.failed(Unavailable("connection refused"), "b")
     assert not throttle.reachable
     throttle.answered("a")
+    assert not throttle.reachable, "a run without a request says nothing"
+    throttle.accepted("a")
     assert throttle.reachable
 
 
 async def test_failures_of_one_outage_count_once(caplog: pytest.LogCaptureFixture) -> None:
-    throttle: ApiThrottle[str] = ApiThrottle()
+    throttle = ApiThrottle()
     for _ in range(100):
-        throttle.away(Unavailable("connection refused"))
+        throttle.failed(Unavailable("connection refused"), "a")
     assert len(caplog.records) == 1
 
 
 async def test_a_limit_of_writes_per_second_is_kept() -> None:
-    throttle: ApiThrottle[str] = ApiThrottle(writes_per_second=100)
-    before = asyncio.get_running_loop().time()
-    for _ in range(6):
-        await throttle.opened()
-        throttle.spend(1)
-    assert asyncio.get_running_loop().time() - before >= 0.05
+    throttle = ApiThrottle(writes_per_second=100)
+    assert throttle.gate() == 0.0
+    throttle.spend(5)
+    assert 0.0 < throttle.gate() <= 0.05
 
 
 async def test_after_a_throttled_write_nobody_asks_before_the_pause_is_over(box_system: BoxSystem) -> None:

@@ -198,7 +198,7 @@ async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(box_system: B
         await box_system.boxes("a", settle=False)
         await gate.entered.wait()
         await box_system.change("a", text="bye", settle=False)
-        await until(lambda: box_system.engine._objects.is_asked_again(part("a")))
+        await until(lambda: box_system.engine.objects.asked_again(part("a")))
         gate.opened.set()
         await box_system.settled()
     assert await box_system.contents() == {"a": "bye"}

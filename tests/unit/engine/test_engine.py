@@ -8,7 +8,6 @@ import re
 import anyio
 import pytest
 
-from intentc.engine import engine as engine_module
 from intentc.engine.permission import ENDING
 from intentc.reconcile.failures import Fenced, Rejected, Unavailable
 from tests.support.box_system import POOL, BoxSystem, Gate
@@ -76,7 +75,7 @@ async def test_writes_under_way_are_drained_when_it_is_cancelled(box_system: Box
         go_on.set()
         await asyncio.wait([task])
     assert await box_system.contents() == {"a": "hello"}
-    assert box_system.engine._reconciler.in_flight == 0
+    assert box_system.engine.progress.in_flight == 0
 
 
 async def test_one_that_was_cancelled_during_a_write_converges_when_it_is_stepped(box_system: BoxSystem) -> None:
@@ -110,7 +109,7 @@ async def test_a_long_queue_of_evaluations_does_not_starve_writing(
     await box_system.boxes("first", settle=False)
     async with box_system.running():
         await box_system.settled()
-        monkeypatch.setattr(engine_module, "_MAX_BURST", 10)
+        monkeypatch.setattr("intentc.engine.phases._MAX_BURST", 10)
         left: list[int] = []
         create = box_system.write.create
 
@@ -119,7 +118,7 @@ async def test_a_long_queue_of_evaluations_does_not_starve_writing(
             return await create(operation, fence)
 
         box_system.write.create = noting  # type: ignore[method-assign]
-        monkeypatch.setattr("intentc.engine.slices._LENGTH", 0.0)
+        monkeypatch.setattr("intentc.reconcile.loop._SLICE", 0.0)
         await box_system.boxes(*(f"box-{number:03}" for number in range(200)), settle=False)
         await box_system.settled()
     assert len(left) == 200

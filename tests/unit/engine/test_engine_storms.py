@@ -101,7 +101,7 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
         return await create(operation, fence)
 
     monkeypatch.setattr(box_system.write, "create", gated)
-    monkeypatch.setattr(box_system.engine._reconciler, "_most", 5)
+    monkeypatch.setattr(box_system.engine._writes.loop, "_workers", 5)
     await box_system.boxes(*(f"box-{number:02}" for number in range(15)), settle=False)
     async with box_system.running():
         for _ in range(3):
@@ -131,6 +131,6 @@ async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(box_system
         assert not box_system.engine.first_pass_complete
         assert await box_system.contents() == {}
         cooling_down.clear()
-        box_system.engine.advance()
+        box_system.engine.work_ended()
         await box_system.settled()
         assert (await box_system.contents()).keys() == {"one"}

@@ -53,7 +53,7 @@ async def test_a_failed_evaluation_keeps_its_claims_is_held_and_tried_again(box_
     key = await box_system.key("box", "a")
     assert await box_system.contents() == {"a": "hello", "b": "hello"}
     assert key in box_system.engine.states.held
-    assert key in box_system.engine._scheduler._jobs.delayed()
+    assert key in box_system.engine.jobs.delayed()
     assert [problem.reason for problem in box_system.offline.problems()] == ["EvaluationFailed"]
 
 

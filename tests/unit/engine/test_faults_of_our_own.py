@@ -10,7 +10,7 @@ import pytest
 from intentc.engine.permission import OBSERVING
 from intentc.model import Name
 from intentc.planning import Plan
-from intentc.reconcile.failures import Conflict, Fenced
+from intentc.reconcile.failures import Conflict
 from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
 from tests.support.waiting import until
@@ -39,7 +39,7 @@ def before_the_write(box_system: BoxSystem, error: Exception) -> None:
 
 def after_the_write(box_system: BoxSystem, error: Exception) -> None:
     """Noting the made write of the part of box a raises ``error``, once."""
-    repairs, errors = box_system.engine._reconciler._repairs, [error]
+    repairs, errors = box_system.engine._writes._repairs, [error]
     note_written = repairs.note_written
 
     def broken(plan: Plan) -> None:
@@ -63,7 +63,7 @@ async def test_the_object_is_reported_and_tried_again_and_the_others_go_on(
         await box_system.boxes("a", "b")
     assert "ZeroDivisionError: a fault" in caplog.text
     assert "b" in await box_system.contents()
-    assert part("a") in box_system.engine._objects.delayed
+    assert part("a") in box_system.engine.objects.delayed()
     assert problems(box_system) == [("a:one", "InternalError")]
     assert not engine_status(box_system.engine)["healthy"]
 
@@ -96,21 +96,6 @@ async def test_what_can_be_planned_again_and_may_not_be_written_is_no_fault_any_
     await box_system.retry("a")
     assert problems(box_system) == []
     assert part("a") in box_system.engine.states.planned
-
-
-@pytest.mark.parametrize("at", [in_the_plan, after_the_write])
-async def test_another_leader_is_known_from_an_answer_only(
-    box_system: BoxSystem, caplog: pytest.LogCaptureFixture, at: Break
-) -> None:
-    """Its exception is a fault of our own elsewhere; in the task of a write, it would end the task and nothing else."""
-    at(box_system, Fenced(412, "fence is over"))
-    await box_system.boxes("a", "b")
-    assert "part a:one: a fault of intentc itself" in caplog.text
-    await box_system.retry("a")
-    assert set(await box_system.contents()) == {"a", "b"}
-    before_the_write(box_system, Fenced(412, "fence is over"))
-    with pytest.raises(Fenced):
-        await box_system.change("a", text="other")
 
 
 async def test_a_write_that_failed_otherwise_meanwhile_stays_reported_as_such(box_system: BoxSystem) -> None:

@@ -30,9 +30,9 @@ async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(box_sys
 async def test_the_objects_of_an_origin_are_the_stored_objects_with_its_mark(box_system: BoxSystem) -> None:
     await box_system.boxes("a", "b")
     origin = (await box_system.key("box", "a")).uuid
-    assert box_system.engine._marked.of(origin) == {part("a")}
+    assert box_system.engine._marked.marks.of(origin) == {part("a")}
     await box_system.remove("a")
-    assert box_system.engine._marked.of(origin) == frozenset()
+    assert box_system.engine._marked.marks.of(origin) == frozenset()
 
 
 async def test_an_origin_without_any_intent_is_absent(box_system: BoxSystem) -> None:

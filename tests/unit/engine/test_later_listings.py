@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from intentc.model import Key
-from intentc.reconcile.failures import Rejected, Throttled
+from intentc.reconcile.failures import Rejected
 from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
 from tests.support.faulty_store import faults_of
@@ -51,7 +51,7 @@ async def test_many_deletes_that_were_seen_live_need_no_leave(box_system: BoxSys
 async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing_either(box_system: BoxSystem) -> None:
     await box_system.boxes(*MANY)
     for name in MANY:
-        box_system.write.failures[name] = [Throttled(300.0)]
+        box_system.write.failures[name] = [Rejected(403, "not now")]
     await box_system.remove(*MANY)
     assert len(await box_system.contents()) == len(MANY), "they are deferred"
     await box_system.relist()
@@ -73,7 +73,7 @@ async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approva
     def counted(owners: Set[str]) -> None:
         nonlocal looks
         forget(owners)
-        looks += box_system.engine.quiet and len(box_system.engine._objects.delayed) == len(MANY)
+        looks += box_system.engine.quiet and len(box_system.engine.objects.delayed()) == len(MANY)
 
     monkeypatch.setattr(box_system.engine.planner.guard, "forget", counted)
     async with box_system.running():
@@ -90,7 +90,7 @@ async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(box_system:
         box_system.engine.planner.guard.owner_deleted(uuid)
         await box_system.boxes(f"box-{int(UUID(uuid))}", uuid=uuid, settle=False)
     await box_system.offline.settle()
-    box_system.engine._orphan_collector.forget_deleted_owners()
+    box_system.engine._forget_deleted_owners()
     await box_system.remove(*await box_system.contents(), settle=False)
     await box_system.relist()
     assert engine_status(box_system.engine)["counts"]["withheld_deletes"] == len(MANY)
@@ -101,7 +101,7 @@ async def test_after_leave_the_withheld_deletes_are_made(box_system: BoxSystem) 
     await box_system.remove(*MANY, settle=False)
     await box_system.relist()
     for name in box_system.engine.planner.guard.allow("part"):
-        box_system.engine._objects.plan([name])
+        box_system.engine.objects.plan([name])
     await box_system.offline.settle()
     assert await box_system.contents() == {}
     assert engine_status(box_system.engine)["healthy"]

@@ -103,11 +103,11 @@ async def test_an_object_whose_delete_was_seen_before_it_was_answered_is_remembe
     await box_system.boxes("a", "b", settle=False)
     async with box_system.running():
         await box_system.settled()
-        assert box_system.engine._marked.of((await box_system.key("box", "a")).uuid)
+        assert box_system.engine._marked.marks.of((await box_system.key("box", "a")).uuid)
         await box_system.remove("a", "b", settle=False)
         await box_system.settled()
         marked = box_system.engine._marked
-        others = {id(one) for one in (marked._assumed, marked._book, marked._planner, marked._objects)}
+        others = {id(one) for one in (marked._book, marked._planner, marked._objects, marked.marks._assumed)}
         assert set(dict(tables(marked, "", others)).values()) == {0}
 
 

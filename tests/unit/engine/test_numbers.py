@@ -79,7 +79,7 @@ async def test_what_waits_for_a_number_is_no_problem(box_system: BoxSystem) -> N
     observer = BoxSystem(box_system.offline.store, observe=True)
     await observer.offline.settle()
     assert engine_status(observer.engine)["healthy"]
-    assert observer.engine._scheduler._jobs.delayed() == {}
+    assert observer.engine.jobs.delayed() == {}
 
 
 async def test_a_restart_asks_for_no_number_again(box_system: BoxSystem) -> None:

@@ -27,7 +27,7 @@ async def test_what_it_made_stays_and_nothing_of_the_run_is_taken(box_system: Bo
 async def test_time_alone_does_not_run_it_again(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="hold it is torn")
     key = await box_system.key("box", "a")
-    assert key not in box_system.engine._scheduler._jobs.delayed()
+    assert key not in box_system.engine.jobs.delayed()
     assert box_system.engine.jobs.failures(key) == 0
 
 

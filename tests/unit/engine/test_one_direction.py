@@ -81,6 +81,6 @@ async def test_no_step_calls_back(box_system: BoxSystem) -> None:
             await box_system.boxes("live", settle=False)
             await box_system.settled()
     assert len(calls.stacks) > 50
-    assert {"engine", "applier", "evaluator", "claims", "object_queue"} <= set().union(*calls.stacks)
-    assert ("engine", "reconciler", "sender", "write_failures", "object_queue") in calls.stacks
+    assert {"engine", "applier", "evaluator", "jobs", "objects"} <= set().union(*calls.stacks)
+    assert ("engine", "writes", "write_failures", "objects") in calls.stacks
     assert calls.back == []

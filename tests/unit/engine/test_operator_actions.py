@@ -214,4 +214,4 @@ async def test_a_pause_under_another_name_takes_the_place_of_the_first(box_syste
     await box_system.offline.settle()
     assert await box_system.contents() == {"a": "bye"}
     assert states(box_system) == {}
-    assert box_system.engine._tables.left_if_ours == {}
+    assert box_system.engine.states.left_if_ours == {}

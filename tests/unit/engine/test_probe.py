@@ -5,8 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from intentc.engine.api_throttle import ApiThrottle
-from intentc.engine.probe import ApiServerProbe
+from intentc.engine.api_throttle import ApiServerProbe, ApiThrottle
 from intentc.model import Key, Name
 from intentc.reconcile.failures import Rejected, Throttled, Unavailable
 from intentc.writing.service import Allocation, ReadBack
@@ -47,7 +46,7 @@ def server() -> Server:
 
 
 async def test_a_server_that_is_away_is_noticed_without_a_write_and_so_is_its_return(server: Server) -> None:
-    throttle: ApiThrottle[Name] = ApiThrottle()
+    throttle: ApiThrottle = ApiThrottle()
     probe = ApiServerProbe(server, throttle, "project")
     for error, reachable in (
         (None, True),
@@ -62,14 +61,14 @@ async def test_a_server_that_is_away_is_noticed_without_a_write_and_so_is_its_re
 
 
 async def test_a_server_that_takes_connections_and_does_not_answer_is_away(server: Server) -> None:
-    throttle: ApiThrottle[Name] = ApiThrottle()
+    throttle: ApiThrottle = ApiThrottle()
     server.hangs = True
     await ApiServerProbe(server, throttle, "project", period=0.01).ask()
     assert not throttle.reachable
 
 
 async def test_it_asks_by_itself_while_nothing_is_heard(server: Server) -> None:
-    throttle: ApiThrottle[Name] = ApiThrottle()
+    throttle: ApiThrottle = ApiThrottle()
     server.error = Unavailable("connection refused")
     async with anyio.create_task_group() as group:
         group.start_soon(ApiServerProbe(server, throttle, "project", period=0.01).run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.engine.problem_counts import ProblemCounts
+from intentc.engine.state_tables import ProblemCounts
 from intentc.model import Problem
 
 PROBLEMS = st.builds(Problem, kind=st.just("box"), name=st.sampled_from("ab"), reason=st.sampled_from("xyz"),

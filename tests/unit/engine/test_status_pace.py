@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intentc.engine.drift import Drift
-from intentc.engine.object_queue import ObjectQueue
-from intentc.engine.status_pace import StatusPace
+from intentc.engine.object_planner import StatusPace
+from intentc.engine.objects import Objects
 from intentc.model import Delete, Key, Name, UpdateStatus
 from intentc.planning import Plan
 
@@ -25,7 +25,7 @@ class Clock:
 
 
 async def test_a_second_write_within_the_interval_waits_for_its_end() -> None:
-    clock, objects = Clock(), ObjectQueue()
+    clock, objects = Clock(), Objects()
     pace, drift = StatusPace(1.0, clock), Drift(clock)
     assert pace.permitted(Plan(NAME, (WRITE,)), objects, drift).operations == (WRITE,)
     clock.now = 0.4
@@ -39,7 +39,7 @@ async def test_a_second_write_within_the_interval_waits_for_its_end() -> None:
 
 
 async def test_without_an_interval_every_write_is_made() -> None:
-    clock, objects = Clock(), ObjectQueue()
+    clock, objects = Clock(), Objects()
     pace, drift = StatusPace(0.0, clock), Drift(clock)
     for _ in range(2):
         assert pace.permitted(Plan(NAME, (WRITE,)), objects, drift).operations == (WRITE,)
@@ -47,7 +47,7 @@ async def test_without_an_interval_every_write_is_made() -> None:
 
 
 async def test_what_was_left_out_is_no_repair_when_it_is_written() -> None:
-    clock, objects = Clock(), ObjectQueue()
+    clock, objects = Clock(), Objects()
     pace, drift = StatusPace(1.0, clock), Drift(clock)
     pace.permitted(Plan(NAME, (WRITE,)), objects, drift)
     pace.permitted(Plan(NAME, (WRITE,)), objects, drift)
@@ -59,7 +59,7 @@ async def test_what_was_left_out_is_no_repair_when_it_is_written() -> None:
 
 
 async def test_what_was_left_out_is_forgotten_once_the_status_is_right() -> None:
-    clock, objects = Clock(), ObjectQueue()
+    clock, objects = Clock(), Objects()
     pace, drift = StatusPace(1.0, clock), Drift(clock)
     pace.permitted(Plan(NAME, (WRITE,)), objects, drift)
     pace.permitted(Plan(NAME, (WRITE,)), objects, drift)

@@ -12,9 +12,10 @@ import anyio
 import pytest
 
 from intentc.engine.permission import OBSERVING
-from intentc.engine.reconciler import Reconciler
+from intentc.engine.phases import Phase
 from intentc.model import Name
 from intentc.planning import Plan
+from intentc.reconcile import Loop
 from intentc.reconcile.failures import Unavailable
 from tests.support.box_system import BoxSystem, Gate, part
 from tests.support.waiting import until
@@ -40,34 +41,22 @@ def planned(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 @asynccontextmanager
-async def writer(box_system: BoxSystem, planning: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciler]:
-    """Two workers that write the system's objects, without the rest of the engine."""
-    engine = box_system.engine
-    reconciler = Reconciler(
-        throttle=engine.throttle,
-        states=engine._tables,
-        objects=engine._objects,
-        object_planner=engine._reconciler._object_planner,
-        repairs=engine._reconciler._repairs,
-        sender=engine._sender,
-        failures=engine._reconciler._failures,
-        marked=engine._marked,
-        planning=planning,
-        in_flight=in_flight,
-    )
-
-    async def work() -> None:
-        while True:
-            await reconciler.serve_next()
-
-    tasks = [asyncio.create_task(work()) for _ in range(2)]
+async def writer(box_system: BoxSystem, in_flight: int) -> AsyncIterator[Loop[Name]]:
+    """The loop that writes the system's objects, without the rest of the engine. Plans may begin."""
+    loop = box_system.engine._writes.loop
+    loop._workers = in_flight
+    may_plan(box_system, yes=True)
+    task = asyncio.create_task(loop.run())
     try:
-        yield reconciler
+        yield loop
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-        await reconciler.drain()
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def may_plan(box_system: BoxSystem, *, yes: bool) -> None:
+    box_system.engine._phases.phase = Phase.PLANNING if yes else Phase.LISTING
+    box_system.engine._writes.loop.wake()
 
 
 async def two_parts_to_make(box_system: BoxSystem) -> None:
@@ -75,8 +64,8 @@ async def two_parts_to_make(box_system: BoxSystem) -> None:
     box_system.engine.withhold(OBSERVING, "for a while")
     await box_system.boxes("a", "b")
     box_system.engine.lift(OBSERVING)
-    for name in box_system.engine._objects.take_all():
-        box_system.engine._objects.done(name)
+    for name in box_system.engine.objects.take_all():
+        box_system.engine.objects.done(name)
 
 
 async def test_nothing_that_waited_for_room_is_planned_while_plans_may_not_begin(
@@ -84,21 +73,19 @@ async def test_nothing_that_waited_for_room_is_planned_while_plans_may_not_begin
 ) -> None:
     await two_parts_to_make(box_system)
     throttle = box_system.write.gates["create a"] = Gate()
-    planning = asyncio.Event()
-    planning.set()
     with planned(box_system, monkeypatch) as names:
-        async with writer(box_system, planning, in_flight=1) as reconciler:
-            box_system.engine._objects.plan([part("a")])
-            box_system.engine._objects.plan([part("b")])
+        async with writer(box_system, in_flight=1) as loop:
+            box_system.engine.objects.plan([part("a")])
+            box_system.engine.objects.plan([part("b")])
             await until(throttle.entered.is_set)
             await anyio.wait_all_tasks_blocked()
             assert names == [part("a")], "there is no room for the other"
-            planning.clear()
+            may_plan(box_system, yes=False)
             throttle.opened.set()
-            await until(lambda: reconciler.in_flight == 0)
+            await until(lambda: loop.in_flight == 0)
             await anyio.wait_all_tasks_blocked()
             assert names == [part("a")]
-            planning.set()
+            may_plan(box_system, yes=True)
             await until(lambda: box_system.write.log == ["create a", "create b"])
 
 
@@ -107,19 +94,17 @@ async def test_nothing_is_planned_when_an_outage_ends_while_plans_may_not_begin(
 ) -> None:
     await two_parts_to_make(box_system)
     box_system.write.failures["a"] = [Unavailable("connection refused")]
-    planning = asyncio.Event()
-    planning.set()
-    async with writer(box_system, planning, in_flight=10):
-        box_system.engine._objects.plan([part("a")])
+    async with writer(box_system, in_flight=10):
+        box_system.engine.objects.plan([part("a")])
         await until(lambda: not box_system.engine.progress.reachable)
         with planned(box_system, monkeypatch) as names:
-            box_system.engine._objects.plan([part("b")])
+            box_system.engine.objects.plan([part("b")])
             await anyio.wait_all_tasks_blocked()
-            planning.clear()
-            await until(lambda: box_system.engine.throttle.open)
+            may_plan(box_system, yes=False)
+            await until(lambda: not box_system.engine.throttle.seconds)
             await anyio.wait_all_tasks_blocked()
             assert names == []
-            planning.set()
+            may_plan(box_system, yes=True)
             await until(lambda: set(names) == {part("a"), part("b")})
 
 
@@ -127,17 +112,17 @@ async def test_nothing_is_planned_before_plans_may_begin(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(box_system)
-    planning = asyncio.Event()
     with planned(box_system, monkeypatch) as names:
-        async with writer(box_system, planning, in_flight=10):
-            box_system.engine._objects.plan([part("a")])
+        async with writer(box_system, in_flight=10):
+            may_plan(box_system, yes=False)
+            box_system.engine.objects.plan([part("a")])
             await anyio.wait_all_tasks_blocked()
             assert names == []
-            planning.set()
-            planning.clear()
+            may_plan(box_system, yes=True)
+            may_plan(box_system, yes=False)
             await anyio.wait_all_tasks_blocked()
             assert names == [], "plans could begin only for a moment in which no task had a turn"
-            planning.set()
+            may_plan(box_system, yes=True)
             await until(lambda: names == [part("a")])
 
 
@@ -147,7 +132,7 @@ async def test_many_plans_with_nothing_to_do_leave_the_others_their_turn(
     """A restart in a converged world plans everything and never waits for a write."""
     await box_system.boxes(*(f"box-{number:03}" for number in range(200)))
     again = BoxSystem(box_system.offline.store)
-    monkeypatch.setattr("intentc.engine.slices._LENGTH", 0.0)
+    monkeypatch.setattr("intentc.reconcile.loop._SLICE", 0.0)
     turn, over = 0, False
 
     def count_turns() -> None:

@@ -63,10 +63,9 @@ class World(NaiveWorld):
         self.assumed = Assumed(SCHEMA, self, clock=lambda: 0.0)
         self.planner = Planner(
             SCHEMA, "test", dict.fromkeys(SCHEMA.kinds, "toy"), self.book, self.assumed, lambda origin: False,
-            finalizers=[OURS],
+            finalizers=[OURS], made_for=lambda origin: [name for name, of in self.owners.items() if of == origin],
         )  # fmt: skip
         self.owners: dict[Name, str] = {}
-        self.planner.ending.made_for = lambda origin: [name for name, of in self.owners.items() if of == origin]
 
     def farm(self, key: Key, *finalizers: str, ending: bool = False, made_by: str = "", uuid: str = "") -> None:
         """``made_by``: the installation in its mark, none if empty. ``uuid``: another one than the key's."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.engine.problem_counts import ProblemCounts
+from intentc.engine.state_tables import ProblemCounts
 from intentc.loading import load_schema
 from intentc.model import Change, HeldInput, Key, Problem, Resource
 from intentc.model.bridge_keys import (

@@ -95,7 +95,8 @@ async def test_an_event_that_is_still_on_its_way(system: AuditedSystem) -> None:
 async def test_an_object_that_the_server_does_not_take(system: AuditedSystem, error: Exception) -> None:
     system.write.failures["a"] = [error] * 100
     await system.change("box", "a", settle=False, text="second")
-    await until(lambda: part("a") in system.engine._objects.delayed)
+    states = system.engine.states
+    await until(lambda: part("a") in states.rejected or part("a") in states.delayed)
     await audited(system)
 
 

@@ -23,7 +23,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import anyio
 
 from .backoff import Backoff
-from .failures import Failure
+from .failures import Failure, UnknownOutcome
 from .keyed import RETRY, KeyedQueue
 
 _LOG = logging.getLogger(__name__)
@@ -291,6 +291,12 @@ class Loop(Generic[K]):
     async def _finish(self, key: K, rest: Coroutine[Any, Any, Result]) -> None:
         try:
             result = await rest
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # The call was cancelled, and not its caller.
+            self._conclude(key, UnknownOutcome("the call was cancelled"))
         except Exception as error:
             self._conclude(key, error)
         else:

@@ -186,16 +186,11 @@ class Mirror:
             self._dirty[key] = None
         return len(held.keys) if held else 0
 
-    def take_dirty(self, most: int) -> list[Key]:
-        """Keys to look at, at most so many, which count as looked at then."""
-        taken = list(self._dirty)[:most] if len(self._dirty) > most else list(self._dirty)
-        for key in taken:
-            del self._dirty[key]
+    def take_dirty(self) -> tuple[Key, ...]:
+        """The keys to look at, which count as looked at then."""
+        taken = tuple(self._dirty)
+        self._dirty.clear()
         return taken
-
-    def look_again(self, key: Key) -> None:
-        """Look at a key once more."""
-        self._dirty[key] = None
 
     def look_at_all(self) -> None:
         """Look at everything: this process may write now."""

@@ -193,7 +193,7 @@ class Bridge:
                 for kind in self._kinds:
                     task = self._task(kind, marks.get(kind.name))
                     group.start_soon(task.watcher.run)
-                group.start_soon(self.sender.run)
+                group.start_soon(self.sender.loop.run)
                 group.start_soon(self.reporter.loop.run)
                 group.start_soon(self.finalizers.loop.run)
                 group.start_soon(self.compiled_problems.run)

@@ -41,7 +41,7 @@ def test_an_object_is_written_until_etcd_holds_what_it_says() -> None:
 def test_the_same_content_again_needs_no_look() -> None:
     mirror, key = Mirror(), _farm("u")
     mirror.put(key, _wanted())
-    assert mirror.take_dirty(9) == [key]
+    assert mirror.take_dirty() == (key,)
     mirror.put(key, _wanted())
     assert not mirror.has_dirty
 
@@ -131,9 +131,9 @@ def test_an_object_with_the_name_of_a_former_one_waits_until_that_is_deleted() -
     mirror.put(new, _wanted())
     assert mirror.plan(new) is None
     assert isinstance(mirror.plan(old), Removal)
-    mirror.take_dirty(9)
+    mirror.take_dirty()
     mirror.stored(old, None)
-    assert new in mirror.take_dirty(9)
+    assert new in mirror.take_dirty()
     assert isinstance(mirror.plan(new), Write)
 
 
@@ -171,6 +171,7 @@ class _World:
         self.etcd: dict[str, Stored] = {}
         self.revision = 0
         self._lives = 0
+        self._queue: dict[Key, None] = {}
         self._unseen: list[tuple[str, Wanted | None]] = []
         self._echoes: list[tuple[str, Stored | None]] = []
 
@@ -196,7 +197,9 @@ class _World:
                     self.mirror.put(_farm(uid), _wanted(str(content), Identity("valley", named)))
                 _listed(self.mirror, *self.cluster, revision=seen_up_to)
             case "write":
-                for key in self.mirror.take_dirty(1 + number):
+                self._queue |= dict.fromkeys(self.mirror.take_dirty())
+                for key in [*self._queue][: 1 + number]:
+                    del self._queue[key]
                     self._write(key)
             case "echo":
                 self._echo(1)
@@ -235,7 +238,7 @@ class _World:
             return
         identity = self.mirror._wanted["farm"][key.uuid].identity
         if any(one.identity == identity for uid, one in self.etcd.items() if uid != key.uuid):
-            self.mirror.look_again(key)
+            self._queue[key] = None
             return
         self.etcd[key.uuid] = Stored(identity, planned.digest, True, self.revision)
         self._echoes.append((key.uuid, self.etcd[key.uuid]))

@@ -221,26 +221,20 @@ async def claimed_of(planner: Planner, kind: str) -> list[Name]:
     return found
 
 
-async def _ending(names: Sequence[Name], ending: str) -> dict[Name, None]:
-    """Return the names whose joined form ends so, each once."""
-    work = Slice()
-    found: dict[Name, None] = {}
-    for block in blocks(names):
-        found |= dict.fromkeys(name for name in block if ":".join(name.fq_name).endswith(ending))
-        await work.rest()
-    return found
-
-
 async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
     """Return the name ``text``; else the names that end with it, each once. Joined names are compared, since an element
     may contain a colon."""
-    work = Slice()
+    work, ending = Slice(), f":{text}"
+    found: dict[Name, None] = {}
     for block in blocks(names):
         for name in block:
-            if ":".join(name.fq_name) == text:
+            joined = ":".join(name.fq_name)
+            if joined == text:
                 return {name: None}
+            if joined.endswith(ending):
+                found[name] = None
         await work.rest()
-    return await _ending(names, f":{text}")
+    return found
 
 
 async def _by_uuid(live: Live, kind: Kind, uuid: str) -> Found:

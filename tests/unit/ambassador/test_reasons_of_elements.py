@@ -97,6 +97,11 @@ async def test_a_virtual_host_needs_a_listener_a_host_and_a_mapping() -> None:
     assert found[""] == {"mapping default:shop prefix + listener default:front + host default:all"}
 
 
+async def test_what_stands_without_any_host_needs_none() -> None:
+    found = await reasons_of("envoy_listener", "default/front", FRONT, ALL)
+    assert found[""] == {"listener default:front"}
+
+
 async def test_a_certificate_stands_on_the_secret_and_on_who_uses_it() -> None:
     secret = manifest("Secret", "certificate", version="v1", data=certified())
     host = manifest("Host", "shop", {"hostname": "shop.example", "tlsSecret": {"name": "certificate"}})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from intentc.compilers.ambassador.elements import digest
+from intentc.compilers.ambassador.envoy_elements import digest
 from tests.mutation.stories import Corpus, MutantSystem, Story
 from tests.oracle.ambassador_manifests import Json
 from tests.property.gateway_demands import from_nothing, lived

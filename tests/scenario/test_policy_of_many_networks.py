@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.contrail import connections, network_rules
+from intentc.compilers.contrail import connected_networks, network_rules
 from intentc.journal.journal import Entry
 from intentc.model import Kind
 from intentc.planning import planner
@@ -100,7 +100,7 @@ async def test_too_many_rules_hold_the_network_with_its_list_and_say_so(
 async def test_too_many_links_hold_the_instance_with_its_links_and_say_so(
     system: ContrailSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MAX_LINKS", 3)
+    monkeypatch.setattr(connected_networks, "MAX_LINKS", 3)
     await networks_sharing(system, 4, rule("any", "any"))
     before = await links(system)
     assert {len(others) for others in before.values()} == {3}

@@ -8,7 +8,7 @@ This package holds the intents, mostly in files named after their kinds, and wha
 ``this_gateway.py``, and ``http_gateway.py``: what all listeners share). The sub-packages hold the typed values that
 intents exchange as facts, and the functions that compute them. From the bottom up: ``settings`` (what users set for the
 gateway and its traffic), ``upstreams`` (where requests go, with the resolvers' intents), and ``routing`` (what routes
-match and do). ``envoy`` turns these values into Envoy's JSON, ``elements.py`` into claims. ``views.py`` shows the
+match and do). ``envoy`` turns these values into Envoy's JSON, ``envoy_elements.py`` into claims. ``views.py`` shows the
 result to people, ``reasons`` explains it, and ``envoy_names.py`` maps Envoy's names back to elements.
 """
 

@@ -16,10 +16,10 @@ import msgspec
 from intentc import Claim, Context, Fact, Intent, View
 
 from .auth_reading import Auth, read_auth
-from .elements import element, origin
 from .envoy.clusters import joined_cluster, joined_name
+from .envoy_elements import element, origin
 from .http_gateway import AUTH, Misconfigured
-from .reasons.clusters import joined
+from .reasons.used_clusters import joined
 from .this_gateway import Unusable, gateway_namespace, in_order, ours, report_variables
 from .upstreams.upstream import ClusterUse
 

@@ -15,16 +15,16 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent
 
-from .elements import element
 from .envoy.clusters import by_ads, by_name, cluster, load_assignment, nowhere
 from .envoy.tls_sockets import upstream_tls
+from .envoy_elements import element
 from .faults import Faults
-from .reasons import clusters as reasons
-from .reasons.clusters import cluster_parts, endpoint_parts
+from .reasons import used_clusters as reasons
+from .reasons.used_clusters import cluster_parts, endpoint_parts
 from .this_gateway import Unusable, gateway_namespace
 from .tls_context import names
 from .upstreams.resolvers import Discovery, service_endpoints
-from .upstreams.targets import allowed_targets, forbidden
+from .upstreams.service_targets import allowed_targets, forbidden
 from .upstreams.upstream import ClusterUse, Upstream
 from .upstreams.way import Way, way_to
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from .elements import Origin
 from .envoy.route import PARTS, forwarding_route, redirecting_route, rejecting_route
+from .envoy_elements import Origin
 from .routing.route_action import Forward, GroupMember, RouteMatch
 from .routing.sharing import Sharing, sharing
 from .upstreams.upstream import ClusterUse

@@ -17,7 +17,7 @@ import msgspec
 
 from intentc import Context, Fact
 
-from .elements import Origin
+from .envoy_elements import Origin
 from .routing.hostnames import ANY
 from .routing.route_action import GroupMember, group_name
 from .tls_context import TLSSettings

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
 
-from .elements import Origin
+from .envoy_elements import Origin
 from .faults import Faults
 from .host_binding import HostBinding
 from .hostname_binding import (

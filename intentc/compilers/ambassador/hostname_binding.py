@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from .elements import Origin
+from .envoy_elements import Origin
 from .host_binding import HostBinding
 from .listener import OpenListener
 from .tls_context import TLSSettings

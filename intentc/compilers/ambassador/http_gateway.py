@@ -18,7 +18,7 @@ import msgspec
 
 from intentc import Context, Fact, Intent, View
 
-from .elements import Origin, origin
+from .envoy_elements import Origin, origin
 from .plain import plain
 from .routing.route_action import Forward, GroupMember, RouteMatch, Share, Treatment, group_name
 from .settings.module_settings import MODULE_NAME, ModuleSettings, Probe, all_settings, module_settings

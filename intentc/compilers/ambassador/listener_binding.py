@@ -15,9 +15,9 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent
 
-from .elements import Origin, element
 from .envoy.http_connection_manager import http_connection_manager
 from .envoy.listeners import FilterChain, cleartext_chain, folded, listener, tcp_filter_chain, tls_chains
+from .envoy_elements import Origin, element
 from .hostname_binding import ChainShare
 from .http_gateway import Gateway, Misconfigured, gateway
 from .listener import Socket

@@ -13,7 +13,7 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent
 
-from .elements import Origin, element
+from .envoy_elements import Origin, element
 from .faults import Faults
 from .grouping import add_uses, clusters_in, routes_of, shared_routes
 from .reasons.groups import route, route_parts

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .elements import Origin, element
 from .envoy.tls_sockets import certificate, validation
-from .reasons import clusters as reasons
+from .envoy_elements import Origin, element
+from .reasons import used_clusters as reasons
 from .tls_context import PARTS, SecretState
 
 _CHAIN = ("tls.crt", "cert-chain.pem")

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
 
-from .elements import Origin, element
 from .envoy.listeners import listener, tcp_filter_chain
+from .envoy_elements import Origin, element
 from .host import check_hostname, check_secrets
 from .host_binding import HostBinding
 from .hostname_binding import closing, foremost

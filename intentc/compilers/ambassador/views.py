@@ -1,7 +1,7 @@
 """The views of a gateway (docs/ambassador.md §4.6): its routes, its host names, its TCP connections, and its services.
 
-They read the elements and problems through the ``Compiled`` that they get. ``route_view.py`` has the first,
-``route_view.py`` what they share. The callers do paging and filtering.
+They read the elements and problems through the ``Compiled`` that they get. ``route_view.py`` has the first, and what
+they share. The callers do paging and filtering.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
 
-from .elements import element
 from .envoy.route import insecure_requests
+from .envoy_elements import element
 from .hostname import IRREGULAR
 from .hostname_binding import HostnameBinding, VirtualHostShare
 from .reasons import hosts as reasons

@@ -11,9 +11,9 @@ from intentc import Claim, Context, Fact, Intent, View
 from .backend_settings import ChosenPath, PodProbe, backend_settings, pod_probe, probe, protocol_of
 from .backend_uses import BackendUse
 from .backends import EndpointPort, candidates, is_tcp, resolved, without_service
-from .names import PROBES, ROOTS, SETTINGS, limited, sub_id
 from .pool import behind_service
 from .settings import settings
+from .sub_resource_names import PROBES, ROOTS, SETTINGS, limited, sub_id
 from .this_gateway import given_name, of_ingress, sub_resource, this_gateway, wanted_name
 
 

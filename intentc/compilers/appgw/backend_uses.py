@@ -11,11 +11,11 @@ from intentc import Context, View
 
 from .annotations import Annotations
 from .backend_settings import ChosenPath
-from .names import Owner
 from .path_maps import Path, RuleContent
-from .paths import CATCH_ALL, patterns_of
+from .path_patterns import CATCH_ALL, patterns_of
 from .settings import Settings
 from .sites import is_wildcard, names_of
+from .sub_resource_names import Owner
 
 ALONE = -1
 """The position of the rule of an Ingress that has a default backend and nothing else."""

@@ -12,10 +12,10 @@ from typing import Any
 from intentc import Claim, Context, Fact, Intent
 
 from .listener_contents import Listener, Resolver
-from .names import CERTIFICATES, LISTENERS, PROFILES, REWRITES, ROOTS, RULES
-from .paths import prohibited_targets
+from .path_patterns import prohibited_targets
 from .settings import MARKED, PROHIBITED, Settings, settings
 from .sites import HTTP, PLAIN_PORT, PRIVATE, PUBLIC, Site
+from .sub_resource_names import CERTIFICATES, LISTENERS, PROFILES, REWRITES, ROOTS, RULES
 from .this_gateway import Present, port_id, present, sub_resource
 
 _MANAGED_BY = "managed-by-k8s-ingress"

@@ -1,9 +1,9 @@
 """An Ingress claims sites of the gateway and asks for backends, to which its rules go as facts; its status has the
 addresses that the publisher recorded.
 
-``paths.py`` decides whether it belongs to this gateway, ``site_claims.py`` whether it can have its part. What is wrong
-with it by itself, and what only the whole document shows, is reported here; who of several Ingresses counts is decided,
-and reported, by the intents of sites and listeners, and what is wrong behind it by those of backends.
+``path_patterns.py`` decides whether it belongs to this gateway, ``site_claims.py`` whether it can have its part. What
+is wrong with it by itself, and what only the whole document shows, is reported here; who of several Ingresses counts is
+decided, and reported, by the intents of sites and listeners, and what is wrong behind it by those of backends.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from . import listener_certificates as certificates
 from .annotations import Annotations, read_annotations
 from .backend_uses import backend_uses, rule_contents
 from .listener_certificates import covered_names
-from .names import Owner
-from .paths import is_served
+from .path_patterns import is_served
 from .settings import Settings, settings
 from .site_claims import REJECTED, SiteClaims, frontend_of, left_out, rewrite_of
+from .sub_resource_names import Owner
 from .this_gateway import this_gateway
 
 

@@ -1,7 +1,7 @@
 """Sites that have everything in common become listeners, each with its rule, a path map if it has path rules, and the
 redirects to which they lead.
 
-``path_maps.py`` decides which paths count, ``listener_contents.py`` and ``listener_contents.py`` make the JSON.
+``path_maps.py`` decides which paths count, ``listener_contents.py`` makes the JSON.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from intentc import Claim, Context, Fact, Intent, Source
 
 from .listener_contents import Listener, Resolver, redirect
-from .names import CERTIFICATES, LISTENERS, PATH_MAPS, REDIRECTS, RULES, Owner
 from .path_maps import PathMap, RuleContent, path_map
 from .settings import Settings, settings
 from .sites import HTTPS, Share, listeners
 from .sites import Claim as SiteClaim
+from .sub_resource_names import CERTIFICATES, LISTENERS, PATH_MAPS, REDIRECTS, RULES, Owner
 from .this_gateway import given_name, known, of_ingress, port_id, sub_resource, this_gateway
 
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from intentc import Context, Fact, View
 
 from .annotations import Annotations
-from .names import Owner
 from .sites import names_of
+from .sub_resource_names import Owner
 
 TLS = "kubernetes.io/tls"
 _IGNORED = ("kube-system", "kube-public")

@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 
 from intentc import Context
 
-from .names import (
+from .path_maps import Route, RuleContent
+from .settings import Settings
+from .sites import HTTPS, Site
+from .sub_resource_names import (
     CERTIFICATES,
     LISTENERS,
     PATH_MAPS,
@@ -26,9 +29,6 @@ from .names import (
     path_rule_id,
     sub_id,
 )
-from .path_maps import Route, RuleContent
-from .settings import Settings
-from .sites import HTTPS, Site
 from .this_gateway import given_name, known
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from .listener_certificates import CHALLENGE as CHALLENGES
-from .paths import rank
+from .path_patterns import rank
 from .sites import CHALLENGE, REDIRECT, Claim
 
 

@@ -13,8 +13,8 @@ import msgspec
 from intentc import Claim, Context, Fact, Intent
 
 from .backends import EndpointPort, is_tcp
-from .names import POOLS, Owner
 from .settings import settings
+from .sub_resource_names import POOLS, Owner
 from .this_gateway import given_name, of_ingress, sub_resource, this_gateway, wanted_name
 
 

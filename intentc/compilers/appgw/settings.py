@@ -13,7 +13,7 @@ import msgspec
 
 from intentc import Context, InvalidInput
 
-from .names import Names, gateway_id
+from .sub_resource_names import Names, gateway_id
 
 CONTROLLER = "azure/application-gateway"
 CLASS = "azure-application-gateway"

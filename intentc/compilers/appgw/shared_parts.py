@@ -13,8 +13,8 @@ from intentc import Claim, Context, Fact, Intent
 
 from .backend_settings import default_probe, default_settings
 from .listener_certificates import digest, wrong_with
-from .names import CERTIFICATES, POOLS, PORTS, PROBES, REWRITES, SETTINGS, Owner, limited, sub_id
 from .settings import settings
+from .sub_resource_names import CERTIFICATES, POOLS, PORTS, PROBES, REWRITES, SETTINGS, Owner, limited, sub_id
 from .this_gateway import Origin, given_name, of_ingress, port_name, sub_resource, this_gateway, wanted_name
 
 

@@ -18,9 +18,8 @@ from intentc import Context, Fact, View
 from .annotations import PREFIX, Annotations
 from .backend_uses import ALONE
 from .listener_certificates import covering_owner, entry_for, wrong_with
-from .names import CERTIFICATES, PROFILES, REWRITES, ROOTS, Owner
 from .path_maps import RuleContent, challenge_paths
-from .paths import Target, prohibited_targets
+from .path_patterns import Target, prohibited_targets
 from .settings import PROHIBITED, Settings
 from .sites import (
     CHALLENGE,
@@ -38,6 +37,7 @@ from .sites import (
     names_of,
     without_certificate,
 )
+from .sub_resource_names import CERTIFICATES, PROFILES, REWRITES, ROOTS, Owner
 from .this_gateway import is_installed
 
 REJECTED = "Rejected"

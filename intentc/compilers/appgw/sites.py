@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from .names import Owner
+from .sub_resource_names import Owner
 
 PUBLIC, PRIVATE = "Public", "Private"
 HTTP, HTTPS = "Http", "Https"

@@ -13,9 +13,9 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent, Waiting
 
-from .names import PORTS, Names, Owner, distinct, gateway_id, limited, sub_id
 from .settings import Settings
 from .sites import HTTP, HTTPS, Site
+from .sub_resource_names import PORTS, Names, Owner, distinct, gateway_id, limited, sub_id
 
 MOST_ORIGINS = 20
 """The most origins that one object lists: the list must not grow with the number of Ingresses."""

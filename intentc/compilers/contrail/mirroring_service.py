@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, Source, View, assign
 
-from .connections import analyzer_facts
+from .connected_networks import analyzer_facts
 from .instance_ip import primary_address, service_address
 from .network_rules import PORT
 from .service_ports import LEFT, hosts

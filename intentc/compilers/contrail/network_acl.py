@@ -2,7 +2,7 @@
 (docs/contrail.md D.4).
 
 Here is decided which lists there are, and what a network's rules must know of other networks; ``network_rules.py``
-makes the rules. The facts for links are made in ``connections.py``, those for chains in ``service_chain.py``.
+makes the rules. The facts for links are made in ``connected_networks.py``, those for chains in ``service_chain.py``.
 
 State: what was read for one evaluation, and the analyzers that were asked for.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View
 
 from .automatic_policy import AutomaticPolicy, automatic_policies
-from .connections import connection_facts, wanted
+from .connected_networks import connection_facts, wanted
 from .mirroring_service import DESTINATION, MIRRORING
 from .network_rules import AttachedPolicy, NetworkRules, TrailingRule, attached_policies, network_rules, trailing_rules
 from .policy_rules import Analyzer, ListRule

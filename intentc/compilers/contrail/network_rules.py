@@ -2,7 +2,7 @@
 D.4).
 
 ``network_rules`` converts and gathers; ``trailing_rules`` are those at the end of the static list. One rule of a policy
-is converted in ``policy_rules.py``; what a network's rules mean for its connections is in ``connections.py``.
+is converted in ``policy_rules.py``; what a network's rules mean for its connections is in ``connected_networks.py``.
 
 A rule that an earlier one covers is left out (D.4.3): the earlier one matches all that it matches, in the dynamic list
 with the same analyzer. Actions and directions do not count, so the first rule decides. Earlier rules are found by

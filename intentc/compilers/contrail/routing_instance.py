@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, refer
 
-from .connections import links
+from .connected_networks import links
 from .route_target_sources import own_reasons, with_reasons
 from .route_targets import WITHOUT_ROUTE_TARGET, own_route_target
 from .service_chain import CHAIN, shared_targets

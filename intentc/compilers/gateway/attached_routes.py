@@ -10,7 +10,7 @@ from typing import Any
 
 from intentc import Context, View
 
-from .listeners import Listener, NamespaceSelector, overlap
+from .gateway_listeners import Listener, NamespaceSelector, overlap
 
 GROUP = "gateway.networking.k8s.io"
 ROUTES = {

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from intentc import Context, View
 
-from .listeners import CORE_GROUPS, Certificate, Listener
+from .gateway_listeners import CORE_GROUPS, Certificate, Listener
 
 _TYPE = "kubernetes.io/tls"
 

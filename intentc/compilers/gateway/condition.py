@@ -9,8 +9,8 @@ from intentc import StatusClaim, View, status
 
 from .certificate_references import Resolution
 from .gateway_addresses import Requested
+from .gateway_listeners import Listener
 from .listener_checks import Verdict
-from .listeners import Listener
 from .running import Running
 
 

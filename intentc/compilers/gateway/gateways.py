@@ -16,9 +16,9 @@ from .condition import Checked, GatewayState
 from .contenders import Candidate, Object, has_ours, is_ending, objects_of_any
 from .contour_parameters import Parameters, pairs
 from .gateway_addresses import address_type, requested
+from .gateway_listeners import listeners_of
 from .instance import Instance, Layout, Port, Resource, ServiceType
 from .listener_checks import overlapping, ports_of, verdicts
-from .listeners import listeners_of
 from .running import Running, running
 from .settings import images
 

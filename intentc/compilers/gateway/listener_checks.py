@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from .children import container_port
+from .gateway_listeners import Listener, is_valid, normal, overlap
 from .instance import Layout, Port
-from .listeners import Listener, is_valid, normal, overlap
 
 Reason = Literal["", "UnsupportedProtocol", "PortUnavailable", "UnsupportedValue"]
 Conflict = Literal["", "HostnameConflict", "ProtocolConflict"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.ambassador.elements import digest
+from intentc.compilers.ambassador.envoy_elements import digest
 from intentc.testing import MemoryService, service_for
 
 pytestmark = pytest.mark.anyio

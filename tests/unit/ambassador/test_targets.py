@@ -6,7 +6,7 @@ import ipaddress
 
 import pytest
 
-from intentc.compilers.ambassador.upstreams.targets import AllowedTargets, forbidden, parse_service
+from intentc.compilers.ambassador.upstreams.service_targets import AllowedTargets, forbidden, parse_service
 
 
 @pytest.mark.parametrize(

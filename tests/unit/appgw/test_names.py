@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.compilers.appgw.names import Names, distinct, gateway_id, limited, listener_mark, path_rule_id, sub_id
+from intentc.compilers.appgw.sub_resource_names import (
+    Names,
+    distinct,
+    gateway_id,
+    limited,
+    listener_mark,
+    path_rule_id,
+    sub_id,
+)
 
 NAMES = Names("p-")
 LONG = "pb-a-team-with-a-long-name-checkout-service-for-customers-https-checkout-ingress-public-eu"

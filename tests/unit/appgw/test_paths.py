@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.compilers.appgw.paths import covers, patterns_of, rank
+from intentc.compilers.appgw.path_patterns import covers, patterns_of, rank
 
 
 @pytest.mark.parametrize(

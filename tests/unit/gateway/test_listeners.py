@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from intentc.compilers.gateway.gateway_listeners import Certificate, Listener, is_valid, overlap
 from intentc.compilers.gateway.instance import Port
 from intentc.compilers.gateway.listener_checks import ports_of, verdicts
-from intentc.compilers.gateway.listeners import Certificate, Listener, is_valid, overlap
 
 CERTIFICATE = (Certificate("", "Secret", "", "cert"),)
 

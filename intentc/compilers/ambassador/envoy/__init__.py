@@ -1,6 +1,6 @@
 """Converts typed values to Envoy's JSON (v3, Envoy 1.40): pure functions, one module per element or part of one.
 
-The intents above make claims of what these return, by ``ambassador/elements.py``.
+The intents above make claims of what these return, by ``envoy_elements.py``.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import msgspec
 
 from ..settings.traffic import CircuitBreaker, Keepalive, duration
 from ..settings.upstream_settings import HealthCheck
-from ..upstreams.targets import address
+from ..upstreams.service_targets import address
 from ..upstreams.upstream import Upstream
 from . import present
 

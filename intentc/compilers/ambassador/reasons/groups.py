@@ -16,7 +16,7 @@ import msgspec
 
 from intentc import Context, Source, View
 
-from ..elements import PartReasons, Reasons, Sources
+from ..envoy_elements import PartReasons, Reasons, Sources
 from ..grouping import add_uses, clusters_in, routes_of, shared_routes
 from ..host_binding import HostBinding
 from ..routing.route_action import Forward, GroupMember, Treatment, route_name

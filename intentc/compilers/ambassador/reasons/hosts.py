@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from intentc import Context, Source
 
-from ..elements import PartReasons, Reasons, Sources
+from ..envoy_elements import PartReasons, Reasons, Sources
 from ..host_binding import HOSTS, HostBinding
 from ..hostname import IRREGULAR
 from ..hostname_binding import takes

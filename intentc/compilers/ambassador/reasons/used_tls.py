@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from intentc import Context, Source, View
 
-from ..elements import Sources
+from ..envoy_elements import Sources
 from ..host_binding import HostBinding
 from ..routing.hostnames import covering
 from ..this_gateway import Unusable, ours

@@ -20,7 +20,7 @@ from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import Cors, HeaderAddition, LoadBalancer, RetryPolicy
 from ..settings.upstream_settings import HASHING, circuit_breakers, health_checks, keepalive, load_balancer
 from ..this_gateway import Unusable
-from ..upstreams.targets import parse_service
+from ..upstreams.service_targets import parse_service
 from ..upstreams.upstream import Upstream, UpstreamRequest, upstream
 from .header_changes import RateLimits, Report, header_changes, rate_limits
 from .regexes import BadRegex, check, check_substitution

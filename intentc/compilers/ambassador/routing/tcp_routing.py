@@ -10,7 +10,7 @@ import msgspec
 
 from intentc import Context
 
-from ..elements import Origin
+from ..envoy_elements import Origin
 from ..tls_context import TLSSettings
 from ..upstreams.upstream import Upstream
 from .route_action import WHOLE, over_the_whole, proportions

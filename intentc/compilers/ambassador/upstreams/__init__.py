@@ -1,5 +1,5 @@
 """Where requests go: the settings of a cluster, its addresses, its discovery, and its TLS.
 
 Values, and functions that read and report problems through ``ctx``: no state but a cache of parsed addresses
-(``upstreams/targets.py``). The resolvers' intents are here, too.
+(``upstreams/service_targets.py``). The resolvers' intents are here, too.
 """

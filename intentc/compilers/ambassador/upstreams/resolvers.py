@@ -9,7 +9,7 @@ from typing import Any
 from intentc import Claim, Context, Fact, Intent, View
 
 from ..this_gateway import Unusable, gateway_namespace, ours
-from .targets import address
+from .service_targets import address
 from .upstream import DEFAULT_RESOLVER, Upstream
 
 _CONSUL = "Consul is not watched here, so no endpoints are known from it"

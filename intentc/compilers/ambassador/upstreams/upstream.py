@@ -14,13 +14,13 @@ import re
 
 import msgspec
 
-from ..elements import Origin
+from ..envoy_elements import Origin
 from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import CircuitBreaker, Keepalive, LoadBalancer
 from ..settings.upstream_settings import HealthCheck
 from ..this_gateway import Unusable
 from ..tls_context import check_server_name
-from .targets import address, parse_service
+from .service_targets import address, parse_service
 
 DEFAULT_RESOLVER = "kubernetes-service"
 DEFAULT_CONNECT_TIMEOUT_MS = 3000

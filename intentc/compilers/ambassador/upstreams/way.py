@@ -17,7 +17,7 @@ from ..tls_context import (
     tls_settings,
 )
 from .resolvers import Discovery, discovery
-from .targets import address, allowed_targets, forbidden
+from .service_targets import address, allowed_targets, forbidden
 from .upstream import Upstream
 
 

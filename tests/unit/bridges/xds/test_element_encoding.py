@@ -9,7 +9,7 @@ import pytest
 
 from intentc.bridges.xds.elements import Element, Malformed, decode_element, digest
 from intentc.bridges.xds.encoding import Unencodable, encode
-from intentc.compilers.ambassador import elements as compiler_elements
+from intentc.compilers.ambassador import envoy_elements as compiler_elements
 from intentc.model.events import Change
 from tests.unit.bridges.xds.served_world import cluster, eds_cluster, listener, route, virtual_host
 

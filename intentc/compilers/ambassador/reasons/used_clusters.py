@@ -13,7 +13,7 @@ from typing import Any
 from intentc import Context, Source, View
 
 from ..auth_reading import read_auth
-from ..elements import PartReasons, Reasons, Sources
+from ..envoy_elements import PartReasons, Reasons, Sources
 from ..rate_limit_service import upstream_of as rate_limit_upstream
 from ..this_gateway import Unusable, gateway_namespace, in_order
 from ..tls_context import names, secrets_in

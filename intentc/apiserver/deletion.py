@@ -18,7 +18,7 @@ from intentc.model import Key
 from intentc.model.names import escaped_segment
 from intentc.watch.protocol import KeyValue
 
-from .documents import relationships
+from .documents import relationships, without_reference
 from .draft import Draft, Staged
 from .errors import Conflict, Malformed
 from .layout import CHILD, REFERENCE, Holder
@@ -154,7 +154,9 @@ async def _release(draft: Draft, item: KeyValue, target: Key) -> None:
     elif holder.sort == CHILD:
         await draft.stage(holder.key, None, forced=True)
     else:
-        await draft.let_go(holder.key, target)
+        document = await draft.document(holder.key)
+        if document is not None:
+            await draft.stage(holder.key, without_reference(document, target))
 
 
 async def _holds(draft: Draft, holder: Holder, target: str) -> bool | None:

@@ -33,7 +33,7 @@ from intentc.watch.protocol import (
 )
 
 from .admission.rules import Change
-from .documents import Document, decode, decode_entry, decode_fq_name, decode_text, encode, without_reference
+from .documents import Document, decode, decode_entry, decode_fq_name, decode_text
 from .errors import Malformed, from_store
 from .layout import CHILD, Layout
 from .secrets import Secrets
@@ -380,17 +380,6 @@ class Draft:
         self.deferred[key] = None
         self.put(self.layout.dangling(key), b"")
 
-    async def let_go(self, key: Key, target: Key) -> None:
-        """Remove ``target`` from the references of ``key``."""
-        document = await self.document(key)
-        if document is not None:
-            await self.stage(key, without_reference(document, target))
-
     def relax(self, holder: Key, target: str) -> None:
         """Stop a reference from blocking the deletion of its target (docs/contrail.md B.2, /ref-relax-for-delete)."""
         self.relaxed[holder, target] = None
-
-
-def fq_name_value(document: Document) -> bytes:
-    """The value of a holder's index entries."""
-    return encode(document["fq_name"])

@@ -28,7 +28,7 @@ from intentc.watch.protocol import Compare, Delete, Operation, Put, Relation, Re
 
 from . import deletion, rule_execution
 from .documents import Document, Relationship, encode, referred, relationships
-from .draft import Backend, Draft, Staged, fq_name_value
+from .draft import Backend, Draft, Staged
 from .errors import ApiError, BadRequest, Busy, Conflict, PreconditionFailed, TooLarge, from_store, shortened
 from .index.entries import relation_entry
 from .index.follower import OwnWrites
@@ -361,11 +361,10 @@ def _index_relationships(draft: Draft, key: Key, staged: Staged) -> None:
             _forget(draft, key, relationship, derived)
     if not staged.after:
         return
-    name = b""
+    name = encode(staged.after["fq_name"])
     for relationship, derived in after.items():
         if relationship in before:
             continue
-        name = name or fq_name_value(staged.after)
         target = relationship.target
         draft.put(relation_entry(draft.layout, key, relationship, derived=derived), name)
         other = draft.staged.get(target)
@@ -398,7 +397,7 @@ async def _index_relaxed(draft: Draft) -> None:
             else:
                 # Read or not: a large commit may just be writing it.
                 draft.drop_for_good(hold)
-            draft.put(link, fq_name_value(document))
+            draft.put(link, encode(document["fq_name"]))
 
 
 def _forget(draft: Draft, key: Key, relationship: Relationship, derived: bool) -> None:

@@ -76,7 +76,8 @@ async def write(
     record = msgspec.convert(before.get(STATUS_CLAIMS) or {}, FrozenMap, dec_hook=decode_hook)
     given = accept_status(kind, update.status)
     if update.items is not None:
-        given = declared.with_parts(stored, {item: _given(declared, given, item) for item in update.items})
+        sent = {item: declared.part(given, item) for item in update.items if declared.is_set(given, item)}
+        given = declared.with_parts(stored, dict.fromkeys(update.items) | sent)
     after = timed(given, stored, resources.now())
     if not access.writes_outputs:
         _leave_claims(declared, key, stored, after, record, update)
@@ -88,10 +89,6 @@ async def write(
             document[field] = without_empty(thaw(value))
     await draft.stage(key, before if document == before else document)
     return {"uuid": key.uuid, STATUS: document.get(STATUS, {})}
-
-
-def _given(declared: Status, status: Any, item: str) -> Any:
-    return declared.part(status, item) if declared.is_set(status, item) else None
 
 
 def _leave_claims(declared: Status, key: Key, before: Any, after: Any, record: FrozenMap, update: StatusUpdate) -> None:

@@ -110,21 +110,16 @@ def with_server_fields(before: Manifest, after: Manifest) -> Manifest:
             409, "Conflict", f"metadata.uid is {metadata['uid']!r}, and the resource's is {former.get('uid')!r}"
         )
     if metadata.get("resourceVersion") and str(metadata["resourceVersion"]) != former["resourceVersion"]:
-        raise modified()
+        raise Answered(
+            409,
+            "Conflict",
+            "the object has been modified; please apply your changes to the latest version and try again",
+        )
     for field in _SERVERS:
         metadata.pop(field, None)
         if field in former:
             metadata[field] = former[field]
     return {**after, "metadata": metadata}
-
-
-def modified() -> Answered:
-    """The error for a change of a state that is not the present one."""
-    return Answered(
-        409,
-        "Conflict",
-        "the object has been modified; please apply your changes to the latest version and try again",
-    )
 
 
 def changed_fields(offered: Offered, before: Manifest, after: Manifest) -> Document:

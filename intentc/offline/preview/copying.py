@@ -19,7 +19,6 @@ import msgspec
 
 from intentc.apiserver.admission.well_known import ADDRESS_POOLS, POOLS
 from intentc.apiserver.documents import decode, decode_entry, encode, relationships
-from intentc.apiserver.draft import fq_name_value
 from intentc.apiserver.errors import BrokenEntry, Malformed
 from intentc.apiserver.layout import REFERENCE, Holder, Layout
 from intentc.apiserver.pools import Pool
@@ -167,7 +166,7 @@ def _index(
         # A copy that was put into etcd by hand doesn't take the name from its holder.
         found.setdefault(LAYOUT.name(name), change.uuid.encode())
         found[LAYOUT.identity(change.uuid)] = encode(name)
-        value = fq_name_value(document)
+        value = encode(document["fq_name"])
         for relationship, derived in relationships(kind, document):
             target, holder = relationship.target, Holder(key, relationship.sort)
             if links is not None:

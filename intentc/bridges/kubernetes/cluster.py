@@ -11,6 +11,7 @@ that is no file, and the log. State: the connections, the credentials, and the t
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 import tempfile
@@ -41,7 +42,6 @@ from intentc.reconcile.failures import (
 from intentc.writing.bounded import UNCOMPRESSED, AnswerTooLarge, check_uncompressed, read, received
 
 from .credentials import Credentials
-from .gathering import gathered
 
 _LOG = logging.getLogger(__name__)
 _CONNECT_SECONDS = 5.0
@@ -304,3 +304,34 @@ def _file(pem: bytes | Path, place: Path) -> Path:
         return pem
     place.write_bytes(pem)
     return place
+
+
+_MOMENT = 0.02
+"""Seconds: what a later event waits at most, twice that if it is split from the one before."""
+_PLENTY = 32 * 1024
+"""Bytes: a portion with so much shows that more is waiting already."""
+
+
+async def gathered(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The same pieces, in portions: those that follow one another closely cost one wake-up together.
+
+    A server sends each event as a piece of its own, and waking up for a piece costs more than seeing that it changes
+    nothing. So after a small portion the connection is left alone for a moment, in which the kernel gathers what
+    arrives. An event after a pause waits for nothing, and neither does a stream that is behind. If the event loop
+    turned while a piece was awaited, it was not there yet: a portion begins."""
+    loop = asyncio.get_running_loop()
+    portion = 0
+    while True:
+        turned = asyncio.Event()
+        turn = loop.call_soon(turned.set)
+        try:
+            piece = await anext(pieces)
+        except StopAsyncIteration:
+            return
+        finally:
+            turn.cancel()
+        begins = turned.is_set()
+        is_small, portion = begins and portion < _PLENTY, len(piece) + (0 if begins else portion)
+        yield piece
+        if is_small:
+            await anyio.sleep(_MOMENT)

@@ -21,6 +21,8 @@ import anyio
 import anyio.lowlevel
 
 from intentc import crashpoints
+from intentc.model import Kind
+from intentc.model.bridge_keys import Mark
 from intentc.reconcile.backoff import Backoff, Retries
 from intentc.reconcile.failures import Denied, Expired, Failure, Unavailable
 
@@ -220,3 +222,21 @@ class KindWatcher:
     def _enter(self, phase: Phase, error: str = "") -> None:
         since = self.state.since if phase is self.state.phase else self._wall_clock()
         self.state = KindState(phase, since, error)
+
+
+class KindTask:
+    """``mark``: the one in etcd, None if there is none."""
+
+    def __init__(self, kind: Kind, watcher: KindWatcher, mark: Mark | None) -> None:
+        self.kind = kind
+        self.watcher = watcher
+        self.mark = mark
+        self.marked_at = float("-inf")
+        self.relisted_at = float("-inf")
+        self.list_began_at = 0
+        """Up to which revision etcd was known when the present list began."""
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether all that the cluster has of the kind is known, which may be that it lacks the kind."""
+        return self.watcher.informer.complete or self.watcher.state.phase is Phase.NOT_SERVED

@@ -1,28 +1,60 @@
-"""Decides which kinds deserve a mark, and writes the marks: etcd holds all that the cluster has of a kind.
+"""Keeps a mark in etcd for each kind: that etcd holds all that the cluster had, and which cluster that was.
 
-Why it exists: compilers wait for the marks (``needs_synced``), and the next process notices by them that the cluster is
-another one, or an older one. So a mark names the cluster and the version that was seen, and a kind whose deletions are
-withheld keeps its former mark. A kind that the cluster does not have is marked as such. ``synced`` reads and writes the
-keys.
+Why it exists: before a kind was listed completely, "there is none" means nothing, and a compiler that needs the whole
+must not compile (``needs_synced``). The next process notices by the marks that the cluster is another one, or an older
+one; so a mark names the cluster and the version that was seen, and a kind whose deletions are withheld keeps its former
+mark. A kind that the cluster does not have is marked as such. ``model/bridge_keys.py`` has the form of the marks.
 
-State: none of its own. It sets the marks of ``KindTask``, and the cluster that ``ClusterIdentity`` takes for mirrored.
+The marks are keys of etcd: ``/intentc/synced/<path>/<kind>``. A marker sets those of ``KindTask``, and the cluster that
+``ClusterIdentity`` takes for mirrored.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
 
 from intentc import crashpoints
-from intentc.model.bridge_keys import Mark
+from intentc.model.bridge_keys import Mark, synced_key, synced_prefix
+from intentc.watch.keys import leader_key
+from intentc.watch.protocol import Compare, Put, Relation, Store, Target, prefix_end
 
 from .cluster_identity import ClusterIdentity
-from .informing import Phase
-from .kind_task import KindTask
+from .informing import KindTask, Phase
 from .mirror import Mirror
 from .sending import Sender
-from .synced import SyncedMarks
+
+
+class SyncedMarks:
+    """The marks of the kinds below ``path``. ``leader``: the installation part of our fence."""
+
+    def __init__(self, store: Store, path: str, leader: str) -> None:
+        self._store = store
+        self._path = path
+        self._leader = leader
+
+    async def read(self) -> dict[str, Mark]:
+        """Kind → its mark; unreadable ones are left out. Raises ``Failure``."""
+        prefix = synced_prefix(self._path)
+        found = await self._store.range(prefix, prefix_end(prefix))
+        marks = {}
+        for item in found.items:
+            try:
+                marks[item.key.removeprefix(prefix)] = msgspec.json.decode(item.value, type=Mark)
+            except msgspec.MsgspecError:
+                continue
+        return marks
+
+    async def write(self, marks: Iterable[tuple[str, Mark]], fence: str) -> bool:
+        """Write marks; False if ``fence`` is over. Raises ``Failure``."""
+        revision = int(fence.rpartition("/")[2])
+        leads = Compare(leader_key(self._leader), Target.CREATE_REVISION, Relation.EQUAL, revision)
+        puts = [Put(synced_key(self._path, kind), msgspec.json.encode(mark)) for kind, mark in marks]
+        return (await self._store.transaction([leads], puts)).succeeded if puts else True
+
 
 _LOG = logging.getLogger(__name__)
 _MARK_SECONDS = 60.0

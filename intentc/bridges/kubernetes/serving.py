@@ -32,19 +32,16 @@ from intentc.watch.protocol import Store
 from intentc.watch.source import Source
 
 from .answering import Answers, AnswerWriter
-from .approvals import Approvals
 from .cluster import Cluster
-from .cluster_identity import ClusterIdentity
+from .cluster_identity import Approvals, ClusterIdentity
 from .compiled_problems import CompiledProblems
 from .discovery import Served
 from .events import Events, Regarding
 from .informer import Complete, Deleted, Finding, Put
-from .informing import KindWatcher, Phase
-from .kind_task import KindTask
+from .informing import KindTask, KindWatcher, Phase
 from .made_objects import GroupVersionKind
 from .manifest_reconciler import AT_ONCE, ManifestReconciler
-from .marking import Marker
-from .metrics import metrics
+from .marking import Marker, SyncedMarks
 from .mirror import DeleteLimits, Mirror
 from .mirrored_kinds import manifest_kind
 from .owner_finalizers import OwnerFinalizers
@@ -52,10 +49,9 @@ from .problem_events import Note, Notes, ProblemEvents
 from .projection import Projector
 from .reporting import Reporter
 from .sending import Sender, Writer
-from .status import status_of
+from .status import metrics, status_of
 from .stored import StoredCopies
 from .stored_manifests import FOLLOWED
-from .synced import SyncedMarks
 from .wire import UNUSABLE
 
 _LOG = logging.getLogger(__name__)

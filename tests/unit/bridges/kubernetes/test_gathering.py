@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from intentc.bridges.kubernetes.gathering import gathered
+from intentc.bridges.kubernetes.cluster import gathered
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +19,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(seconds: float) -> None:
         found.append(seconds)
 
-    monkeypatch.setattr("intentc.bridges.kubernetes.gathering.anyio.sleep", sleep)
+    monkeypatch.setattr("intentc.bridges.kubernetes.cluster.anyio.sleep", sleep)
     return found
 
 

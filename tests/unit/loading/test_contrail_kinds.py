@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
-
 import pytest
 
-from intentc.model.kind import Property, Relation, Writer
 from intentc.model.ownership import fits
 from intentc.model.schema import Schema
 
@@ -175,45 +171,6 @@ def test_plurals_follow_no_english_rule(contrail: Schema) -> None:
     policies = contrail.by_plural("network-policys")
     assert policies is contrail.kind("network_policy")
     assert contrail.by_path("bgp-as-a-service") is contrail.kind("bgp_as_a_service")
-
-
-def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> None:
-    written = {
-        (kind.name, field.name): field.writer.value
-        for kind in contrail
-        for fields in (kind.relations, kind.properties)
-        for field in cast(Mapping[str, Relation | Property], fields).values()
-        if field.writer is not Writer.USER
-    }
-    assert written == {
-        ("access_control_list", "access_control_list_entries"): "compiler",
-        ("access_control_list", "access_control_list_hash"): "compiler",
-        ("route_aggregate", "aggregate_route_nexthop"): "compiler",
-        ("route_aggregate", "routing_instance"): "compiler",
-        ("routing_policy", "routing_instance"): "compiler",
-        ("routing_instance", "route_target"): "compiler",
-        ("routing_instance", "routing_instance"): "compiler",
-        ("routing_instance", "routing_instance_has_pnf"): "compiler",
-        ("routing_instance", "service_chain_information"): "compiler",
-        ("routing_instance", "ipv6_service_chain_information"): "compiler",
-        ("routing_instance", "evpn_service_chain_information"): "compiler",
-        ("routing_instance", "evpn_ipv6_service_chain_information"): "compiler",
-        ("logical_router", "route_target"): "shared",
-        ("bgp_as_a_service", "bgp_router"): "compiler",
-        ("bgp_router", "bgp_router"): "shared",
-        ("virtual_machine_interface", "bgp_router"): "compiler",
-        ("virtual_machine_interface", "vrf_assign_table"): "compiler",
-        ("security_logging_object", "security_logging_object_rules"): "compiler",
-        ("routing_instance", "static_route_entries"): "compiler",
-        ("virtual_machine_interface", "routing_instance"): "shared",
-        ("virtual_machine_interface", "interface_route_table"): "shared",
-        ("virtual_machine_interface", "service_health_check"): "shared",
-        ("service_instance", "instance_ip"): "compiler",
-        ("logical_router", "route_table"): "shared",
-        ("logical_router", "service_instance"): "compiler",
-        ("security_group", "security_group_id"): "server",
-        ("virtual_network", "virtual_network_network_id"): "server",
-    }
 
 
 def test_access_control_lists_and_routing_instances_belong_to_what_they_are_below(contrail: Schema) -> None:

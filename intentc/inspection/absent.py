@@ -2,9 +2,6 @@
 
 Candidates are intents that wait or are held: they are evaluated up to the point where they stop. Failing that, the
 object's parent explains it: the parent is missing, or its intent claims no such object.
-
-It reads the engine, in slices; of the evaluations nothing is kept or claimed, only the engine remembers one that
-failed.
 """
 
 from __future__ import annotations

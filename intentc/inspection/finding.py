@@ -2,9 +2,6 @@
 
 It also finds claimed objects that do not exist yet, deleted resources, and objects by the name that another program
 gives them. If nothing matches, or too much, the answer lists similar names.
-
-It reads the engine and the journal, in slices, and changes nothing. If no resource has the name, ``history`` reads the
-journal's files; a compiler's search of names runs in a thread.
 """
 
 from __future__ import annotations

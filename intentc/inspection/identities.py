@@ -2,8 +2,6 @@
 
 Every answer uses these three keys, so programs can ask about any resource that they meet. ``finding`` defines
 what a person may type as a name.
-
-It reads the world that it gets, and changes nothing.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why in slices: one pass over 100,000 resources takes longer than the loop may be
 interpreter from the loop for as long. So the resources are gathered at one moment, which is quick, and then read a few
 milliseconds at a time. ``resource_states`` computes the state of a resource; a shorter test of the same tables shows
 that most are as desired.
-
-It reads the engine and changes nothing.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why two lists: the first empties without help, and shows progress; the second stays until somebody acts, so each line
 names the command. A line is one sentence without its full stop, the most important first. Lines show names and never
 contents.
-
-It reads the engine and changes nothing.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why in addition to ``sensitive`` in schemas: an author's code can copy a secret into any field. Whatever shows an object
 removes these texts as well as the fields that its schema names. An evaluation obtains values only by reads of a
 resource or of its references, and from facts, so these are followed.
-
-It reads the engine and changes nothing there; ``concealed_outputs`` replaces values in the documents that it gets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The states: ``as desired``; ``queued``: its job waits; ``waiting``: something el
 intent can't be compiled, its outputs stay; ``rejected``: the API server rejects it; ``delayed``: a write failed and is
 tried again; ``contended``: another writer reverts it; ``paused``: by an operator, or dropped; ``planned``: nothing may
 be written now; ``withheld``: its deletion needs approval; ``absent``. ``awaited`` says what must happen first.
-
-It reads the engine and changes nothing.
 """
 
 from __future__ import annotations

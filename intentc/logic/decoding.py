@@ -3,8 +3,6 @@
 A value that can't be read or exceeds a limit becomes ``Held`` with the reason and delays nothing else. A snapshot is
 compared with the cache, so that missed deletions are found and unchanged values cost nothing. Decoding a whole world
 takes long; ``decoded_slices`` can do it beforehand, since it depends only on the bytes.
-
-It reads the cache that it gets, and changes nothing: values in, states out.
 """
 
 from __future__ import annotations

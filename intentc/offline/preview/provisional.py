@@ -2,8 +2,6 @@
 
 ``unknown`` replaces them in a plan by texts such as ``<POOL for NAME>``. A plan also lists the numbers that the input
 would give to owners and free; they are found here.
-
-It reads the trial's store and engine, in memory, and changes nothing there.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The result has the changed edges, the findings of the new map, its reach, the reactions that it lacks by the recorded
 reads, and the writes that it would cause, which a second copy compiled with the new map shows.
-
-It lets the trials that it gets converge, in memory, and writes nothing else.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Set
 from typing import Generic, Protocol, TypeVar
 
@@ -45,14 +45,7 @@ class Clock(Protocol):
 
 
 class KeyedQueue(Generic[K]):
-    """The queue. A worker's loop::
-
-        key = await queue.get()
-        try:
-            ...
-            queue.forget(key)      # or, after a temporary failure: queue.retry(key)
-        finally:
-            queue.done(key)
+    """The queue. ``Loop`` takes a key, works on it, and calls ``forget``, or ``retry`` after a failure, and ``done``.
 
     ``clock``: by default the running loop. ``backoff``: the delays of ``retry``. ``on_waiting``: called when a key
     begins to wait for a worker.
@@ -76,8 +69,6 @@ class KeyedQueue(Generic[K]):
         self._again: dict[K, bool] = {}
         self._failures: dict[K, int] = {}
         self._delayed: dict[K, tuple[float, Timer]] = {}
-        self._getters: deque[asyncio.Future[K]] = deque()
-        self._waiting: list[asyncio.Future[None]] = []
         self._live_in_a_row = 0
 
     def add(self, key: K, *, resync: bool = False) -> None:
@@ -92,33 +83,17 @@ class KeyedQueue(Generic[K]):
         elif not resync:
             self._resync.pop(key, None)
             self._live.setdefault(key, time.monotonic())
-            self._hand_over()
+            self.on_waiting()
         elif key not in self._live:
             self._resync.setdefault(key, time.monotonic())
-            self._hand_over()
-
-    async def get(self) -> K:
-        """The next key; the caller works on it, and must call ``done`` for it."""
-        if self._live or self._resync:
-            return self._next()
-        getter: asyncio.Future[K] = asyncio.get_running_loop().create_future()
-        self._getters.append(getter)
-        try:
-            return await getter
-        except asyncio.CancelledError:
-            if getter.done() and not getter.cancelled():
-                # The key was handed over, but its worker is gone: another worker must get it.
-                key = getter.result()
-                self._again.setdefault(key, self._working[key])
-                self.done(key)
-            raise
+            self.on_waiting()
 
     def take(self) -> K | None:
-        """Like ``get``, but None if no key waits."""
+        """The next key; None if none waits. The caller works on it, and must call ``done`` for it."""
         return self._next() if self._live or self._resync else None
 
     def take_all(self) -> tuple[K, ...]:
-        """Every waiting key, in the order of ``get``; the caller must call ``done`` for each."""
+        """Every waiting key, in the order of ``take``; the caller must call ``done`` for each."""
         return tuple(self._next() for _ in range(len(self._live) + len(self._resync)))
 
     def done(self, key: K) -> None:
@@ -126,7 +101,6 @@ class KeyedQueue(Generic[K]):
         del self._working[key]
         if key in self._again:
             self.add(key, resync=self._again.pop(key))
-        self._notify_settled()
 
     def retry(
         self,
@@ -221,19 +195,11 @@ class KeyedQueue(Generic[K]):
         """Whether it is idle and nothing is in a back-off either."""
         return self.idle and not self._delayed
 
-    async def wait_settled(self) -> None:
-        """Return once the queue is settled, at once if it is. A key that always fails prevents that."""
-        while not self.settled:
-            settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(settled)
-            await settled
-
     def close(self) -> None:
         """Cancel all back-offs. Keys stay as they are."""
         for _, timer in self._delayed.values():
             timer.cancel()
         self._delayed.clear()
-        self._notify_settled()
 
     def _due(self, key: K, resync: bool) -> None:
         del self._delayed[key]
@@ -245,17 +211,3 @@ class KeyedQueue(Generic[K]):
         self._live_in_a_row = 0 if resync or not self._resync else self._live_in_a_row + 1
         self._working[key] = resync
         return key
-
-    def _hand_over(self) -> None:
-        self.on_waiting()
-        while self._getters and (self._live or self._resync):
-            getter = self._getters.popleft()
-            if not getter.done():
-                getter.set_result(self._next())
-
-    def _notify_settled(self) -> None:
-        if self._waiting and self.settled:
-            waiting, self._waiting = self._waiting, []
-            for waiter in waiting:
-                if not waiter.done():
-                    waiter.set_result(None)

@@ -9,7 +9,7 @@ by itself. State: the counts of one comparison.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Generator, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -25,9 +25,6 @@ from intentc.model.reads import TAKEN, index_read, name_read, object_read, sourc
 
 Pair = tuple[str, str]
 """Kind of the reader, kind of what it reads."""
-
-_SLICE = 2_000
-"""Steps after which other tasks get a turn: a few milliseconds."""
 
 _NOWHERE = Key("", "")
 _OBJECT = object_read(_NOWHERE)[0]
@@ -74,29 +71,13 @@ class Coverage(NamedTuple):
 
 
 def coverage(logic: LiveWorld, reactions: ReactionMap | None = None) -> Coverage:
-    """``slices`` without interruption."""
-    going = slices(logic, reactions)
-    while True:
-        try:
-            next(going)
-        except StopIteration as end:
-            found: Coverage = end.value
-            return found
-
-
-def slices(logic: LiveWorld, reactions: ReactionMap | None = None) -> Generator[None, None, Coverage]:
-    """How ``reactions`` (by default the world's own) cover the recorded reads of this world's intents. Yields to give
-    other tasks a turn, and returns its result at the end (``yield from``)."""
+    """How ``reactions`` (by default the world's own) cover the recorded reads of this world's intents."""
     look = _Look(logic, logic.reactions if reactions is None else reactions)
-    steps = 0
     for key in logic.cache:
         state = logic.cache.state(key)
-        if state is None:
-            continue
-        steps += look.changed(key, state) + look.absent(key)
-        if steps >= _SLICE:
-            steps = 0
-            yield
+        if state is not None:
+            look.changed(key, state)
+            look.absent(key)
     return look.coverage()
 
 
@@ -165,8 +146,8 @@ class _Look:
         self._further: dict[str, frozenset[str]] = {}
         """Kind → the kinds that a change of it can reach at all."""
 
-    def changed(self, key: Key, state: State) -> int:
-        """Examine a change or deletion of this object: its readers, and the walk. Returns the steps taken."""
+    def changed(self, key: Key, state: State) -> None:
+        """Examine a change or deletion of this object: its readers, and the walk."""
         reads = self._reads_of_change(key, state)
         readers = {reader for read in reads for reader in self._logic.reads.readers(read) if reader != key}
         paths = self._processor.walk([key])
@@ -175,9 +156,8 @@ class _Look:
         for reader in sorted(readers):
             if reader not in paths and self._counts(reader):
                 self._note(reader, key.kind, key)
-        return len(reads) + len(paths)
 
-    def absent(self, reader: Key) -> int:
+    def absent(self, reader: Key) -> None:
         """Examine the reads of this intent that found nothing: a new object must be able to reach it."""
         reads = sorted(self._logic.reads.reads_of(reader))
         if reads and self._counts(reader):
@@ -185,7 +165,6 @@ class _Look:
                 kind = self._awaited(read)
                 if kind is not None and reader.kind not in self._reachable(kind):
                     self._note(reader, kind, read)
-        return len(reads)
 
     def coverage(self) -> Coverage:
         return Coverage(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
 from intentc.logic import Service
-from intentc.logic.coverage import Coverage, coverage, slices
+from intentc.logic.coverage import Coverage, coverage
 from intentc.logic.dependencies import ReactionMap, load
 from intentc.logic.dependencies.reactions import Edge
 from intentc.model import Change, Fact, Read
@@ -188,20 +187,3 @@ def test_another_map_is_looked_at_in_the_same_world() -> None:
     found = world(CHAIN, NET_TO_POLICY, POLICY, net__a=[object_read(key("policy/p"))])
     assert coverage(found).missing == ()
     assert pairs(coverage(found, load(NOTHING))) == [("net", "policy", 1)]
-
-
-def test_others_have_their_turn_in_a_large_world_and_it_may_change_meanwhile() -> None:
-    nets = [put("net", f"n{number}", number, policy_refs=[reference("p")]) for number in range(1, 1_500)]
-    found = world(CHAIN, *nets, put("policy", "p", 2_000), net__n1=[object_read(key("policy/p"))])
-    going = slices(found)
-    turns = 0
-    while True:
-        try:
-            next(going)
-        except StopIteration as end:
-            result: Any = end.value
-            break
-        turns += 1
-        found.apply(snapshot(put("policy", "p", 2_000 + turns)))
-    assert turns >= 1
-    assert result.missing == ()

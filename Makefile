@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo check unit quick test properties questions faults chaos simulate fuzz mutation browser recording etcds bench fix lock clean
+.PHONY: demo check unit quick test coverage properties questions faults chaos simulate fuzz mutation browser recording etcds bench fix lock clean
 .DEFAULT_GOAL := test
 
 # The main job on the sample tenants: etcd, API server and compiler start, compile, show what came out, and end.
@@ -36,6 +36,11 @@ quick: $(READY)
 # Everything; ends with the CPU that each directory took.
 test: check
 	$(PYTEST)
+
+# The lines of intentc that unit tests and golden cases run, in this process; the tests of `make test` run more.
+coverage: $(READY)
+	$(BIN)/python -m coverage run -m pytest -q tests/golden tests/unit
+	$(BIN)/python -m coverage report --skip-covered --sort=cover
 
 # Each property and state machine over thousands of random examples (`make test`: some dozens, always the same).
 properties: $(READY)
@@ -125,4 +130,4 @@ lock:
 	CUSTOM_COMPILE_COMMAND="make lock" $(PIP_COMPILE) --extra test --output-file requirements-dev.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

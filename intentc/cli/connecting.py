@@ -182,11 +182,11 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
 
 
 def unreadable_allocations(error: AllocationsUnreadable, url: str) -> CommandError:
-    """The error of a command that can't read the allocated numbers from the API server at ``url``."""
+    """The error of a command that can't read the allocations from the API server at ``url``."""
     from intentc.reconcile.failures import Unavailable
 
     return CommandError(
-        f"the allocated numbers can't be read: {error.__cause__}",
+        f"the allocations can't be read: {error.__cause__}",
         where=url,
         next_step="check that the API server runs, and the sections client and keystone",
         code=Exit.UNREACHABLE if isinstance(error.__cause__, Unavailable) else Exit.INVALID,

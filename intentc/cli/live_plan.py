@@ -215,11 +215,11 @@ def plan_lines(plan: Plan) -> Iterator[str]:
             for change in changes:
                 yield from change_lines(change)
             yield ""
-    if plan.numbers:
-        yield "Numbers (the server chooses new ones):"
-        for number in plan.numbers:
-            sign = "+" if number.action == "given" else "-"
-            yield f"  {_coloured(sign)} {number.pool}: {_of(number.shown, number.owner)}"
+    if plan.allocations:
+        yield "Allocations (the server chooses new values):"
+        for allocation in plan.allocations:
+            sign = "+" if allocation.action == "given" else "-"
+            yield f"  {_coloured(sign)} {allocation.pool}: {_of(allocation.shown, allocation.owner)}"
         yield ""
     yield from _remarks((*plan.applied, *plan.follows))
     for title, problems in (("New problems:", plan.problems), ("Resolved problems:", plan.resolved)):
@@ -268,7 +268,7 @@ def _summed_up(plan: Plan, found: Summary) -> str:
 
 
 def _of(shown: str, owner: str) -> str:
-    """A known number with its owner; a placeholder already names the owner."""
+    """A known value with its owner; a placeholder already names the owner."""
     return shown if shown.startswith("<") else f"{shown} of {owner}"
 
 

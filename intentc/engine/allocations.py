@@ -282,7 +282,7 @@ class Allocations:
         request = self._requested.get(entry.origin, {}).get(entry)
         if request is not None:
             message = f"the allocator rejects a request for {entry.pool}: {error}"
-            problem = Problem(request.origin.kind, request.name, "NumberRejected", message)
+            problem = Problem(request.origin.kind, request.name, "AllocationRejected", message)
             self._states.rejected_requests.hold(request.origin, problem)
 
     async def _grant(self, entry: Entry, fence: str | None) -> None:

@@ -6,7 +6,7 @@ target (``route_target_refs[target:64512:1]``; the value is its attribute), a co
 are not reported. The result of ``differences`` never contains a secret, only that it changed. That of
 ``differing_values`` does, for digests: it must not be shown.
 
-Pure but for a random salt of this process, drawn at import.
+Pure, except for a random salt of this process, drawn at import.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ async def test_the_order_of_the_input_does_not_matter(case: Case, golden: Golden
     "case", [case for case in CASES if case.name != "appgw/names/equal"], ids=lambda case: case.name
 )
 def test_the_naive_compile_gives_the_expected_document(case: Case, golden: Golden) -> None:
-    """But for two sources of one name, which it does not know."""
+    """Except where two sources have one name, which it does not know."""
     naive = Naive(manifests(case), gateway())
     document = naive.compile()
     golden.check(case, reduced(document, naive.problems))

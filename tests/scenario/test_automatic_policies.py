@@ -75,7 +75,7 @@ async def test_a_chain_stands_between_the_networks_of_the_service(system: Contra
 
 
 async def made(system: ContrailSystem) -> list[Key]:
-    """What the compiler made, but for the addresses that the service has as long as it has ports."""
+    """What the compiler made, except the addresses that the service has as long as it has ports."""
     own = {data["uuid"] for data in (await system.stored("instance_ip")).values() if data.get("service_instance_ip")}
     return sorted(key for key in await system.owned() if key.uuid not in own)
 

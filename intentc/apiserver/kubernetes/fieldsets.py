@@ -116,7 +116,7 @@ def fields_of(manifest: Mapping[str, Any], forms: Forms) -> Fields:
 
 
 def objects_of(manifest: Mapping[str, Any], forms: Forms, top: frozenset[Path]) -> Fields:
-    """The objects and the lists with keys that ``manifest`` has, but for ``top``: who makes one owns it, too."""
+    """The objects and the lists with keys that ``manifest`` has, except ``top``: who makes one owns it, too."""
     return frozenset(path for path in _objects(manifest, forms, (), ()) if path and path not in top)
 
 

@@ -236,7 +236,7 @@ class _Unknown(NamedTuple):
 
 
 def _undeclared(offered: Offered, given: dict[str, Any]) -> Iterator[_Unknown]:
-    """The outermost fields of a manifest that the schema does not declare, but for those of the metadata. Raises
+    """The outermost fields of a manifest that the schema does not declare, except those of the metadata. Raises
     ``Invalid`` for a manifest that has no flat form."""
     kind, shape = offered.kind, offered.kind.manifests
     try:

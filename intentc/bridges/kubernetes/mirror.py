@@ -221,7 +221,7 @@ class Mirror:
         return "" if holder == key.uuid else holder
 
     def is_copied(self, kind: str, rejected: Collection[Key]) -> bool:
-        """Whether etcd holds all that the cluster has of a kind, but for what it has once more, and ``rejected``."""
+        """Whether etcd holds all that the cluster has of a kind, except what it has once more, and ``rejected``."""
         return all(self.plan(key) is None or key in rejected for key in self.keys(kind))
 
     def keys(self, kind: str) -> Iterator[Key]:

@@ -34,7 +34,7 @@ _NICE = 10
 async def command(output: str, revision: int | None, beside_service: bool, loaded: Loaded) -> int:
     """Compile everything from scratch, and print each object that differs from the result.
 
-    Nothing is written and no number is allocated: a missing one shows as <POOL for NAME>. Values are never printed.
+    Nothing is written or allocated: a missing allocation shows as <POOL for NAME>. Values are never printed.
     Exit code 0 if nothing differs, 1 if something does, else 5 if some intents are held, or deletes withheld.
     """
     if beside_service:

@@ -36,7 +36,7 @@ _FOR_OTHERS = (*_WITH_SECRETS, "appgw")
 @click.option(
     "--allocations",
     type=click.Path(dir_okay=False, exists=True),
-    help="Allocated numbers, YAML: {pool: {fq_name of the owner, joined by ':': number}}.",
+    help="Allocations, YAML: {pool: {fq_name of the owner, joined by ':': value}}.",
 )
 @click.option("--view", help="Print this view in place of the resources, such as `routes` (`intentc show`).")
 @click.option("--keep-going", is_flag=True, help="Leave out invalid resources, and compile the others; exit code 5.")
@@ -64,8 +64,8 @@ async def command(
     """Compile the resources in FILE... (YAML or JSON; a folder; - for stdin), and print what follows from them.
 
     The same input gives the same bytes, in any order. Fields that an API server would fill in are filled in by the same
-    rules; new numbers are the lowest free ones, in the order of their intents' names. Exit code 5 if an output could
-    not be made (its intent is held or waits, or the server's rules reject it: the problems say why), or with
+    rules; new allocations take the lowest free values, in the order of their intents' names. Exit code 5 if an output
+    could not be made (its intent is held or waits, or the server's rules reject it: the problems say why), or with
     --keep-going some resources are left out.
 
     `-o envoy` prints a configuration file of Envoy, `-o kubernetes` the objects of a cluster for `kubectl apply`, both

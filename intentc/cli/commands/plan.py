@@ -67,7 +67,7 @@ async def command(
 ) -> int:
     """Show what applying FILE... (as for apply) to the live system would write: your changes, and what follows.
 
-    The plan is computed over a copy; nothing is written, and no number is allocated. Values that the server chooses
+    The plan is computed over a copy; nothing is written or allocated. Values that the server chooses
     show as <POOL for NAME> and <uuid of NAME>. A plan saved with --out contains the files, secrets included; only you
     can read it, and `intentc apply PLAN` rejects a stale plan.
 

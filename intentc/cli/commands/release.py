@@ -58,7 +58,7 @@ async def command(
     those whose parent was deleted, and access control lists that nobody needs. It treats all others as users' objects,
     never deletes them, and reports NameTaken where it needs their names.
 
-    Stop the compilers first. Allocated numbers stay allocated. The command can be repeated at any time. With --all the
+    Stop the compilers first. Allocations stay. The command can be repeated at any time. With --all the
     installation also releases etcd.path, so that another one may claim it.
     """
     if everything == bool(kind):

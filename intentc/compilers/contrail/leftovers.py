@@ -1,6 +1,6 @@
 """The view ``leftovers``: route targets of another transformer that only people may delete (docs/contrail.md D.1).
 
-It lists those of the automatic range without a mark to which no routing instance and no logical router refers, but for
+It lists those of the automatic range without a mark to which no routing instance and no logical router refers, except
 the server's own two. Another transformer allocated them, or a user chose them under an earlier autonomous system; so
 the compiler deletes no route target without its mark.
 """

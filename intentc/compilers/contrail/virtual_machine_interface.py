@@ -150,7 +150,7 @@ def _address_rules(port: View, network: View, reasons: Reasons) -> Iterator[_Rul
 
 
 def _chain_rules(service: str, belongs: Source, side: str, network: View, ctx: Context) -> Iterator[_Rule]:
-    """The rules for the chains of the port's network through a service, but for those that begin or end at the port."""
+    """The rules for the chains of the port's network through a service, except those that begin or end at the port."""
     name = ":".join(network.fq_name)
     for _, (key, instances, is_transparent, why) in ctx.contributions(STANDING, service):
         chain = ServiceChain(*key)

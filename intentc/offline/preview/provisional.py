@@ -10,7 +10,7 @@ from intentc.apiserver.admission import NO_RULES, RULES
 from intentc.apiserver.admission.rules import Change as Admitted
 from intentc.apiserver.admission.rules import Number as Taken
 from intentc.apiserver.documents import Document
-from intentc.offline.preview.report import Number
+from intentc.offline.preview.report import PlannedAllocation
 from intentc.offline.preview.trial import Moments, Trial
 from intentc.offline.preview.unknown import Unknown
 
@@ -29,7 +29,7 @@ class Provisional:
         numbers = await self._numbers()
         return Unknown(numbers, await self._uuids(Unknown(numbers, {})), await self._addresses())
 
-    async def numbers(self, unknown: Unknown) -> tuple[Number, ...]:
+    async def numbers(self, unknown: Unknown) -> tuple[PlannedAllocation, ...]:
         """Return the allocations that the input would give and free."""
         before, after = self._moments.resting.numbers, self._moments.done.numbers
         found = []
@@ -38,7 +38,7 @@ class Provisional:
                 if (pool, number) not in those:
                     shown = str(unknown.value(await self._shown_number(number, owner)))
                     where, whose = await self._pool(pool), unknown.text(await self._owner(owner))
-                    found.append(Number(action, unknown.text(where), whose, shown))
+                    found.append(PlannedAllocation(action, unknown.text(where), whose, shown))
         return tuple(sorted(found, key=lambda number: (number.action, number.pool, number.owner, number.shown)))
 
     async def _numbers(self) -> dict[int, str]:

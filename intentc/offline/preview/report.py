@@ -52,7 +52,7 @@ class Change(msgspec.Struct, frozen=True):
         return self.kind, self.name, self.action
 
 
-class Number(msgspec.Struct, frozen=True):
+class PlannedAllocation(msgspec.Struct, frozen=True):
     """A number that is ``given`` to (or ``freed`` by) an owner. ``shown``: the number if it is known, else its
     placeholder in this plan."""
 
@@ -97,7 +97,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     due: tuple[Change, ...] = ()
     problems: tuple[Problem, ...] = ()
     resolved: tuple[Problem, ...] = ()
-    numbers: tuple[Number, ...] = ()
+    allocations: tuple[PlannedAllocation, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     unmade: int = 0
     summary: Summary = Summary()
@@ -229,7 +229,7 @@ def _entries(plan: Plan) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for following, changes in (("", plan.applied), (", which follows", plan.follows)):
         found |= {f"{one.action} {one.kind} {one.name}{following}": one for one in changes}
-    found |= {f"{one.pool} {one.shown} {one.action} for {one.owner}": one for one in plan.numbers}
+    found |= {f"{one.pool} {one.shown} {one.action} for {one.owner}": one for one in plan.allocations}
     for withheld in plan.withheld:
         found[f"deletes of {withheld.kind} withheld"] = withheld
     return found

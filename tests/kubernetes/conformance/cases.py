@@ -1,7 +1,7 @@
 """The calls of each case: what a client does with one verb, on resources of one kind.
 
 Each case has a namespace of its own. Nothing is asserted here: the answers are compared with those that a
-kube-apiserver gave (``answers``), but for the known differences (``differences.yaml``).
+kube-apiserver gave (``answers``), except the known differences (``differences.yaml``).
 """
 
 from __future__ import annotations

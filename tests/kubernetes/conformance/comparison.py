@@ -1,4 +1,4 @@
-"""Compares the answers of a server with those that a kube-apiserver gave, but for the known differences.
+"""Compares the answers of a server with those that a kube-apiserver gave, except the known differences.
 
 Why it exists: whatever intentc answers otherwise is a defect, unless ``differences.yaml`` names it with a reason.
 

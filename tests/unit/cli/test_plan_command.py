@@ -14,7 +14,7 @@ from intentc.logic.coverage import Missing
 from intentc.logic.dependencies import Finding
 from intentc.model import Problem
 from intentc.offline.preview.reacting import Comparison, EdgeChange, Reach
-from intentc.offline.preview.report import Change, Number, Owner, Plan, Withheld, summary_of
+from intentc.offline.preview.report import Change, Owner, Plan, PlannedAllocation, Withheld, summary_of
 from tests.unit.cli.running import Intentc
 
 PLACEHOLDER = "<route_target_number for d:p:net:net>"
@@ -133,16 +133,16 @@ def test_what_stands_beside_the_changes_is_reported_too() -> None:
             plan(
                 due=(Change("delete", "access_control_list", "d:p:x:ingress", "3"),),
                 problems=(problem,),
-                numbers=(
-                    Number("given", "route_target_number", "d:p:net:net", PLACEHOLDER),
-                    Number("freed", "security_group_id", "d:p:web", "8000004"),
+                allocations=(
+                    PlannedAllocation("given", "route_target_number", "d:p:net:net", PLACEHOLDER),
+                    PlannedAllocation("freed", "security_group_id", "d:p:web", "8000004"),
                 ),
                 withheld=(Withheld("access_control_list", 60),),
             )
         )
     )
     assert shown == [
-        "Numbers (the server chooses new ones):",
+        "Allocations (the server chooses new values):",
         f"  + route_target_number: {PLACEHOLDER}",
         "  - security_group_id: 8000004 of d:p:web",
         "",

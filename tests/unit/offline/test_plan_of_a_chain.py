@@ -29,10 +29,10 @@ async def planned(name: str) -> Plan:
 
 async def test_one_host_is_named_with_its_pool() -> None:
     plan = await planned("transparent-one-way")
-    (chain,) = {number.owner for number in plan.numbers if number.pool.startswith("service_chain_vlan:")}
+    (chain,) = {number.owner for number in plan.allocations if number.pool.startswith("service_chain_vlan:")}
     assert chain.startswith("service_chain/")
     text = f"<service_chain_vlan:default-domain:blue:s1:t1 for {chain}>"
-    assert text in {number.shown for number in plan.numbers}
+    assert text in {number.shown for number in plan.allocations}
     changes = changes_of(plan)
     for side in ("left", "right"):
         ((_, after),) = changes["virtual_machine_interface", f"default-domain:blue:s1-t1-{side}"][1].values()
@@ -42,7 +42,7 @@ async def test_one_host_is_named_with_its_pool() -> None:
 
 async def test_several_hosts_have_one_placeholder() -> None:
     plan = await planned("transparent-hosts")
-    pools = sorted(number.pool for number in plan.numbers if number.shown == "<service_chain_vlan>")
+    pools = sorted(number.pool for number in plan.allocations if number.shown == "<service_chain_vlan>")
     assert pools == [
         f"service_chain_vlan:{host}" for host in ("default-domain:blue:s1:t1", "default-domain:blue:s1:t2", "m1")
     ]

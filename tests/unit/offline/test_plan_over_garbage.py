@@ -62,7 +62,7 @@ async def test_a_plan_to_delete_it_fails_as_deleting_it_does(tenant: PlannedSyst
 async def test_numbers_of_a_broken_pool_are_rejected_in_the_plan_as_well(tenant: PlannedSystem, garbage: bytes) -> None:
     await put(tenant, LAYOUT.pool("route_target_number"), garbage)
     planned = await tenant.plan(NETWORK)
-    assert [problem.reason for problem in planned.problems] == ["NumberRejected"]
+    assert [problem.reason for problem in planned.problems] == ["AllocationRejected"]
     assert planned.problems[0].message.count(LAYOUT.pool("route_target_number")) == 1
     await tenant.apply(NETWORK)
     assert tenant.offline.problems() == planned.problems

@@ -9,11 +9,22 @@ import msgspec
 import pytest
 
 from intentc.model import InvalidInput
-from intentc.offline.preview.report import Change, Input, Number, Plan, Saved, Text, deviations, is_saved, read, write
+from intentc.offline.preview.report import (
+    Change,
+    Input,
+    Plan,
+    PlannedAllocation,
+    Saved,
+    Text,
+    deviations,
+    is_saved,
+    read,
+    write,
+)
 
 GROUP = Change("delete", "security_group", "d:p:web", "1")
 LIST = Change("delete", "access_control_list", "d:p:web:ingress", "2")
-NUMBER = Number("given", "route_target_number", "d:p:net:net", "<route_target_number for d:p:net:net>")
+NUMBER = PlannedAllocation("given", "route_target_number", "d:p:net:net", "<route_target_number for d:p:net:net>")
 
 
 def plan(*applied: Change, follows: tuple[Change, ...] = (LIST,), **fields: object) -> Plan:
@@ -83,7 +94,7 @@ def test_the_same_at_a_later_revision_is_not_stale() -> None:
             "different: delete security_group d:p:web",
         ),
         (
-            saved(plan(GROUP, numbers=(NUMBER,))),
+            saved(plan(GROUP, allocations=(NUMBER,))),
             "in addition: route_target_number <route_target_number for d:p:net:net> given for d:p:net:net",
         ),
         (saved(plan(GROUP, installation="b")), "the installation was default, and is b"),

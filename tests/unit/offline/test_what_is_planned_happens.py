@@ -72,7 +72,7 @@ async def test_a_second_plan_after_applying_finds_nothing_to_do() -> None:
     await system.offline.seed()
     await system.apply(texts(TENANT))
     again = await system.plan(texts(TENANT))
-    assert (again.applied, again.follows, again.due, again.numbers) == ((), (), (), ())
+    assert (again.applied, again.follows, again.due, again.allocations) == ((), (), (), ())
 
 
 async def test_the_numbers_of_a_plan_are_those_that_are_given_then() -> None:
@@ -82,8 +82,8 @@ async def test_the_numbers_of_a_plan_are_those_that_are_given_then() -> None:
     planned = await system.plan(texts(TENANT))
     await system.apply(texts(TENANT))
     given = [place.partition("/")[0] for place in (await system.numbers()).keys() - before.keys()]
-    assert sorted(number.pool for number in planned.numbers) == sorted(given)
-    assert {number.action for number in planned.numbers} == {"given"}
+    assert sorted(number.pool for number in planned.allocations) == sorted(given)
+    assert {number.action for number in planned.allocations} == {"given"}
 
 
 ADDRESSED = """

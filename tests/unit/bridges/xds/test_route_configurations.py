@@ -66,7 +66,7 @@ def test_a_route_in_two_tables_of_one_virtual_host_stands_once() -> None:
     assert shown(assembled(assembly)) == {"a": ["r"]}
 
 
-def test_virtual_hosts_that_are_equal_but_for_their_domain_become_one() -> None:
+def test_virtual_hosts_that_differ_only_in_their_domain_become_one() -> None:
     assembly = assembly_of(
         route("r"), virtual_host("a"), virtual_host("b"), virtual_host("c", include_attempt_count_in_response=True)
     )

@@ -78,36 +78,28 @@ class HostnameIntent(Intent):
             yield _side(listener, "cleartext", f"{listener.path}|cleartext", bound), None
 
     def _report_overruled(self, ctx: Context, listener: OpenListener, bound: list[HostBinding]) -> None:
+        def report(host: HostBinding, message: str) -> None:
+            ctx.problem_on(host.kind, host.name, "DuplicateHostname", f"hostname {self.uuid} {message}")
+
         able = [host for host in bound if host.tls is not None] if listener.tls else []
         shut = closing(bound)
         for host in able:
             if host.name and shut is not None:
-                ctx.problem_on(
-                    host.kind,
-                    host.name,
-                    "DuplicateHostname",
-                    f"hostname {self.uuid} may ask clients for certificates in Host {shut.name}, whose TLS can't be "
-                    f"used now; until that is fixed it is closed for TLS on Listener {listener.name}",
+                message = (
+                    f"may ask clients for certificates in Host {shut.name}, whose TLS can't be used now; until that"
                 )
+                report(host, f"{message} is fixed it is closed for TLS on Listener {listener.name}")
             elif host.name and host.tls != foremost(able).tls:
-                ctx.problem_on(
-                    host.kind,
-                    host.name,
-                    "DuplicateHostname",
-                    f"hostname {self.uuid} has other TLS settings in Host {foremost(able).name}, which take effect; on "
-                    f"Listener {listener.name} this one is not served by TLS. Give both the same, or other hostnames",
-                )
+                message = f"has other TLS settings in Host {foremost(able).name}, which take effect; on Listener"
+                hint = "Give both the same, or other hostnames"
+                report(host, f"{message} {listener.name} this one is not served by TLS. {hint}")
         if listener.model == "SECURE":
             return
+        first = strictest(bound) if bound else None
         for host in bound:
-            if host.insecure != strictest(bound).insecure:
-                ctx.problem_on(
-                    host.kind,
-                    host.name,
-                    "DuplicateHostname",
-                    f"hostname {self.uuid} has requestPolicy.insecure.action {strictest(bound).insecure} in Host "
-                    f"{strictest(bound).name}, which is stricter and takes effect on Listener {listener.name}",
-                )
+            if first is not None and host.insecure != first.insecure:
+                message = f"has requestPolicy.insecure.action {first.insecure} in Host {first.name}, which is stricter"
+                report(host, f"{message} and takes effect on Listener {listener.name}")
 
     def _report_unserved(
         self,

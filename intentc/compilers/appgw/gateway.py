@@ -48,8 +48,7 @@ class GatewayIntent(Intent):
             yield from self._default_listener(ctx, config, here)
 
     def _facts(self, config: Settings) -> Iterator[Fact]:
-        frontends = {PRIVATE if one.private else PUBLIC: one.id for one in reversed(self.frontends)}
-        yield from (Fact("appgw_frontend", which, one) for which, one in frontends.items())
+        yield from (Fact("appgw_frontend", which, one) for which, one in self._frontends().items())
         installed = (
             (CERTIFICATES, self.ssl_certificate_names),
             (PROFILES, self.ssl_profile_names),
@@ -58,12 +57,14 @@ class GatewayIntent(Intent):
         )
         for collection, names in installed:
             yield from (Fact("appgw_installed", f"{collection}/{name}", "") for name in sorted(set(names)))
-        yield from (Fact("appgw_port_name", str(port), name) for port, name in self._ports().items())
+        ports = {one.port: one.name for one in sorted(self.ports, key=lambda one: str(one.name), reverse=True)}
+        yield from (Fact("appgw_port_name", str(port), name) for port, name in ports.items())
         if config.ownership == MARKED:
             yield from (Fact("appgw_foreign_site", port, sites) for port, sites in self._foreign_sites().items())
 
-    def _ports(self) -> dict[int, str]:
-        return {one.port: one.name for one in sorted(self.ports, key=lambda one: str(one.name), reverse=True)}
+    def _frontends(self) -> dict[str, str]:
+        """Private or Public → the id of the frontend; of several the first."""
+        return {PRIVATE if one.private else PUBLIC: one.id for one in reversed(self.frontends)}
 
     def _foreign_sites(self) -> dict[str, tuple[tuple[str, str], ...]]:
         """frontend|port → (host name, empty for all; listener) of all listeners of others there, sorted."""
@@ -76,7 +77,7 @@ class GatewayIntent(Intent):
 
     def _default_listener(self, ctx: Context, config: Settings, here: Present) -> Iterator[Claim | Fact]:
         """A gateway must have a listener: all names, HTTP, with the default pool."""
-        frontends = {PRIVATE if one.private else PUBLIC: one.id for one in reversed(self.frontends)}
+        frontends = self._frontends()
         if not frontends:
             return
         which = PUBLIC if PUBLIC in frontends else PRIVATE

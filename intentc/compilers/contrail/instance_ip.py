@@ -44,21 +44,20 @@ SHARED_IPAM = Name("network_ipam", ("default-domain", "default-project", IPAM))
 def primary_address(interface: View, version: int) -> str:
     """The primary IPv4 or IPv6 address of an interface: that of the first instance IP by name that is not secondary.
     Empty without one."""
-    for instance_ip in interface.back_references("instance_ip"):
-        address = instance_ip.instance_ip_address
-        if not instance_ip.instance_ip_secondary and version_of(address) == version:
-            return str(address)
-    return ""
+    found = (one for one in interface.back_references("instance_ip") if not one.instance_ip_secondary)
+    return _first_address(found, version)
 
 
 def service_address(interface: View, version: int) -> str:
     """The IPv4 or IPv6 address of the first instance IP by name that serves the interface's service instance. Empty
     without one."""
-    for instance_ip in interface.back_references("instance_ip"):
-        address = instance_ip.instance_ip_address
-        if instance_ip.service_instance_ip and version_of(address) == version:
-            return str(address)
-    return ""
+    found = (one for one in interface.back_references("instance_ip") if one.service_instance_ip)
+    return _first_address(found, version)
+
+
+def _first_address(instance_ips: Iterable[View], version: int) -> str:
+    addresses = (str(one.instance_ip_address) for one in instance_ips)
+    return next((address for address in addresses if version_of(address) == version), "")
 
 
 def prefixes(network: View, version: int) -> list[str]:

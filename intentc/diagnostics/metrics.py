@@ -144,7 +144,7 @@ def compiler_metrics(process: Process) -> Iterator[Metric]:
 def _measured(
     family: type[GaugeMetricFamily | CounterMetricFamily], figure: Figure, status: Mapping[str, Any]
 ) -> Iterator[Metric]:
-    value = _at(status, figure.place)
+    value = at(status, figure.place)
     if value is None:
         return
     if not figure.label:
@@ -156,7 +156,7 @@ def _measured(
     yield metric
 
 
-def _at(status: Mapping[str, Any], place: str) -> Any:
+def at(status: Mapping[str, Any], place: str) -> Any:
     """The value at a path of keys; None if there is none, or anything above it is missing."""
     found: Any = status
     for key in place.split("."):

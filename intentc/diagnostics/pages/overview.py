@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..metrics import at
 from .rendering import iso, link, number, utc
 
 PROBLEMS = 20
@@ -146,77 +147,58 @@ def overview(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]]) -> 
     }
 
 
+def _figure(
+    status: Mapping[str, Any],
+    label: str,
+    place: str,
+    hint: str = "",
+    href: str = "",
+    *,
+    alarm: str = "",
+    unless: str = "",
+) -> Figure:
+    """Return the figure at ``place``, which is kept up to date. ``alarm``, ``unless``: as in ``Figure``; a missing value is no
+    reason for an alarm."""
+    value = at(status, place)
+    text = number(value)
+    alarming = value not in (None, "") and (text != unless if unless else bool(value))
+    return Figure(label, text, place, hint, href, alarm if alarming else "", alarm, unless)
+
+
 def _process(status: Mapping[str, Any]) -> list[Figure]:
-    watch, server = status.get("watch", {}), status.get("api_server", {})
     leading = status.get("leading") or {}
-    phase = watch.get("phase", "")
-    permitted = status.get("writing", {}).get("permitted")
+    leads = f"the process that may write now; its diagnostics: {leading.get('leader_address') or 'not known'}"
+    roles = "leader and alone write; a standby takes over; an observer never writes"
+    watched = at(status, "watch.last_error") or "the phase of the watch on etcd"
+    answers = "whether it answered the last request; an idle process asks every 10 s"
+    fences = "whether the API server rejects writes of former leaders"
     return [
-        Figure("role", role(status), "role", "leader and alone write; a standby takes over; an observer never writes"),
-        Figure(
-            "leader",
-            str(leading.get("leader") or "–"),
-            "leading.leader",
-            f"the process that may write now; its diagnostics: {leading.get('leader_address') or 'not known'}",
-        ),
-        Figure(
-            "may write",
-            number(permitted),
-            "writing.permitted",
-            "whether it may write now",
-            tone="" if permitted or permitted is None else "warn",
-            alarm="warn",
-            unless="yes",
-        ),
-        Figure(
-            "etcd",
-            phase or "–",
-            "watch.phase",
-            watch.get("last_error") or "the phase of the watch on etcd",
-            tone="" if phase in ("", "watching") else "warn",
-            alarm="warn",
-            unless="watching",
-        ),
-        Figure("applied revision", number(status.get("applied_revision")), "applied_revision", "of etcd"),
-        Figure("lag", number(status.get("lag_revisions")), "lag_revisions", "revisions seen and not yet applied"),
-        Figure(
-            "API server answers",
-            number(server.get("reachable")),
-            "api_server.reachable",
-            "whether it answered the last request; an idle process asks every 10 s",
-            tone="warn" if server.get("reachable") is False else "",
-            alarm="warn",
-            unless="yes",
-        ),
-        Figure(
-            "API server fences",
-            number(server.get("fences")),
-            "",
-            "whether the API server rejects writes of former leaders",
-        ),
+        Figure("role", role(status), "role", roles),
+        Figure("leader", str(leading.get("leader") or "–"), "leading.leader", leads),
+        _figure(status, "may write", "writing.permitted", "whether it may write now", alarm="warn", unless="yes"),
+        _figure(status, "etcd", "watch.phase", watched, alarm="warn", unless="watching"),
+        _figure(status, "applied revision", "applied_revision", "of etcd"),
+        _figure(status, "lag", "lag_revisions", "revisions seen and not yet applied"),
+        _figure(status, "API server answers", "api_server.reachable", answers, alarm="warn", unless="yes"),
+        _figure(status, "API server fences", "api_server.fences", fences)._replace(live=""),
     ]
 
 
 def _work(status: Mapping[str, Any]) -> list[Figure]:
-    counts, counters = status.get("counts", {}), status.get("counters", {})
     return [
-        Figure("intents queued", number(status.get("queue", {}).get("jobs")), "queue.jobs", "to be evaluated"),
-        Figure("objects queued", number(status.get("queue", {}).get("objects")), "queue.objects", "to be compared"),
-        Figure("writes in flight", number(status.get("queue", {}).get("in_flight")), "queue.in_flight"),
-        Figure("evaluations", number(counters.get("evaluations")), "counters.evaluations", "since the start"),
-        Figure("evaluations / s", number(status.get("rates", {}).get("evaluations")), "rates.evaluations"),
-        Figure("writes", number(counters.get("writes")), "counters.writes", "since the start"),
-        Figure("writes / s", number(status.get("rates", {}).get("writes")), "rates.writes"),
-        Figure(
-            "intents as desired",
-            number(counts.get("evaluated")),
-            "counts.evaluated",
-            "whose evaluation is complete",
-        ),
+        _figure(status, "intents queued", "queue.jobs", "to be evaluated"),
+        _figure(status, "objects queued", "queue.objects", "to be compared"),
+        _figure(status, "writes in flight", "queue.in_flight"),
+        _figure(status, "evaluations", "counters.evaluations", "since the start"),
+        _figure(status, "evaluations / s", "rates.evaluations"),
+        _figure(status, "writes", "counters.writes", "since the start"),
+        _figure(status, "writes / s", "rates.writes"),
+        _figure(status, "intents as desired", "counts.evaluated", "whose evaluation is complete"),
     ]
 
 
 _PEOPLE = (
+    ("quarantined", "bad", "what needs operator action, each with its reason", "/pages/quarantine"),
     ("held", "bad", "intents that can't be compiled now", "/pages/quarantine"),
     ("rejected", "bad", "objects that the API server rejects", "/pages/quarantine"),
     ("contended", "bad", "objects that another writer reverts", "/pages/quarantine"),
@@ -232,80 +214,30 @@ _PEOPLE = (
 
 
 def _for_people(status: Mapping[str, Any]) -> list[Figure]:
-    counts = status.get("counts", {})
-    quarantined = counts.get("quarantined", len(status.get("quarantine", ())))
+    counts = {"quarantined": len(status.get("quarantine", ())), **status.get("counts", {})}
     figures = [
-        Figure(
-            "quarantined",
-            number(quarantined),
-            "counts.quarantined",
-            "what needs operator action, each with its reason",
-            "/pages/quarantine",
-            tone="bad" if quarantined else "",
-            alarm="bad",
-        )
-    ]
-    figures += [
-        Figure(
-            name.replace("_", " "),
-            number(counts.get(name)),
-            f"counts.{name}",
-            hint,
-            href,
-            tone=alarm if counts.get(name) else "",
-            alarm=alarm,
-        )
+        _figure({"counts": counts}, name.replace("_", " "), f"counts.{name}", hint, href, alarm=alarm)
         for name, alarm, hint, href in _PEOPLE
     ]
-    pending = status.get("pending_references")
     hint = "references whose target does not exist"
-    return [*figures, Figure("pending references", number(pending), "pending_references", hint, "/pending?pretty")]
+    return [*figures, _figure(status, "pending references", "pending_references", hint, "/pending?pretty")]
 
 
 def _checks(status: Mapping[str, Any]) -> list[Figure]:
-    audit, counters = status.get("audit") or {}, status.get("counters", {})
-    watch = status.get("watch", {})
-    mismatches = audit.get("mismatches")
-    missing = counters.get("missing_reactions")
+    missing = at(status, "counters.missing_reactions")
+    lacking = "pairs of kinds that the reaction map lacks; the output is right nevertheless"
+    shown = number(len(missing) if missing is not None else None)
+    lag = f"{1000 * status['loop_lag_seconds']:.0f} ms" if "loop_lag_seconds" in status else "–"
+    mismatched = "objects that an audit found wrong in the engine"
+    drift = "objects repaired after another writer changed them"
     return [
         _audited(status),
-        Figure(
-            "audit mismatches",
-            number(mismatches),
-            "audit.mismatches",
-            "objects that an audit found wrong in the engine",
-            tone="bad" if mismatches else "",
-            alarm="bad",
-        ),
+        _figure(status, "audit mismatches", "audit.mismatches", mismatched, alarm="bad"),
         _reload(status),
-        Figure(
-            "missing reactions",
-            number(len(missing) if missing is not None else None),
-            "",
-            "pairs of kinds that the reaction map lacks; the output is right nevertheless",
-            "/pages/reactions",
-            "warn" if missing else "",
-        ),
-        Figure(
-            "drift repairs",
-            number(counters.get("drift_repairs")),
-            "counters.drift_repairs",
-            "objects repaired after another writer changed them",
-        ),
-        Figure(
-            "missed events",
-            number(watch.get("missed_events")),
-            "watch.missed_events",
-            "found only by the background relist",
-            tone="warn" if watch.get("missed_events") else "",
-            alarm="warn",
-        ),
-        Figure(
-            "loop lag",
-            f"{1000 * status['loop_lag_seconds']:.0f} ms" if "loop_lag_seconds" in status else "–",
-            "",
-            "event-loop lag, decaying maximum",
-        ),
+        Figure("missing reactions", shown, "", lacking, "/pages/reactions", "warn" if missing else ""),
+        _figure(status, "drift repairs", "counters.drift_repairs", drift),
+        _figure(status, "missed events", "watch.missed_events", "found only by the background relist", alarm="warn"),
+        Figure("loop lag", lag, "", "event-loop lag, decaying maximum"),
     ]
 
 

@@ -1,9 +1,9 @@
 """Serves the diagnostics of a running compiler or bridge: answers and pages over HTTP, metrics, and structured logs.
 
 ``questions`` defines what can be asked, and the process and the reader that answer. ``app`` assembles the paths,
-``answering`` bounds the answers, ``serving`` listens, ``access`` decides who may ask, ``events`` streams changes,
-``pages`` renders HTML, ``metrics`` defines figures, ``logs`` formats and redacts. This module imports nothing, so
-that a command which only logs loads no web server.
+``json_answers`` bounds the answers, ``serving`` listens, ``access`` decides who may ask, ``event_streams`` streams
+changes, ``pages`` renders HTML, ``metrics`` defines figures, ``logs`` formats and redacts. This module imports nothing,
+so that a command which only logs loads no web server.
 
 It changes nothing in the engine. State: connections, followers of events, the token, log levels and known secrets, and
 the pages' files.

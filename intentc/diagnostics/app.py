@@ -23,15 +23,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from intentc.diagnostics import questions as ask
+from intentc.diagnostics.access import EVERYBODY, KNOWN, Access, Guard
+from intentc.diagnostics.event_streams import EVENTS, Events
+from intentc.diagnostics.json_answers import json_answer, rejection
+from intentc.diagnostics.metrics import compiler_metrics, registry_of
+from intentc.diagnostics.pages import no_answer_page, overview_page, page_routes, wants_page
+from intentc.diagnostics.questions import BadQuery, Process, Reader, Row, Unanswerable
 from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Rejection
-
-from . import questions as ask
-from .access import EVERYBODY, KNOWN, Access, Guard
-from .answering import json_answer, rejection
-from .events import EVENTS, Events
-from .metrics import compiler_metrics, registry_of
-from .pages import no_answer_page, overview_page, page_routes, wants_page
-from .questions import BadQuery, Process, Reader, Row, Unanswerable
 
 PATHS = {
     "/healthz": "whether the process works; if not (503), restart it",

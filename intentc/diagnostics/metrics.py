@@ -18,7 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from .questions import Process
+from intentc.diagnostics.questions import Process
 
 
 class Figure(NamedTuple):

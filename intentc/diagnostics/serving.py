@@ -20,13 +20,12 @@ import anyio
 import uvicorn
 from prometheus_client import CollectorRegistry
 
+from intentc.diagnostics.access import EVERYBODY, Access, Tls
+from intentc.diagnostics.app import diagnostics_app
+from intentc.diagnostics.questions import Process, Reader
 from intentc.listening.connections import BACKLOG, Connections, Listener, http_protocol, most_connections
 from intentc.listening.origin import own_hosts, url_host
 from intentc.loading.configuration import is_loopback
-
-from .access import EVERYBODY, Access, Tls
-from .app import diagnostics_app
-from .questions import Process, Reader
 
 _LONGEST_HEAD = 64 * 1024
 """Most bytes of a request's first line and headers; a name in an address may be long."""

@@ -17,7 +17,7 @@ from typing import Any
 import anyio.to_thread
 import msgspec
 
-from intentc.diagnostics.answering import fitted
+from intentc.diagnostics.json_answers import fitted
 from intentc.diagnostics.questions import Unanswerable
 from intentc.engine.live import Live
 from intentc.inspection.differences import differences

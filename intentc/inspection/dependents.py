@@ -16,7 +16,7 @@ from intentc.inspection.identities import Document, of_key, of_name
 from intentc.inspection.part_sources import in_order, may_evaluate, stored_behind
 from intentc.inspection.resource_states import AS_DESIRED, state_of
 from intentc.logic import LiveWorld
-from intentc.logic.world import reads_of_resource
+from intentc.logic.live_world import reads_of_resource
 from intentc.model import Key, Name
 from intentc.model.names import FQ_NAME, UUID
 from intentc.model.reads import fact_read, presence_read

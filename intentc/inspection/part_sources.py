@@ -19,7 +19,7 @@ from intentc.evaluation import BUDGET_EXCEEDED
 from intentc.inspection.compared import Contents
 from intentc.inspection.identities import Document, of_key, of_source, with_revision
 from intentc.logic import LiveWorld
-from intentc.logic.world import answering
+from intentc.logic.live_world import answering
 from intentc.model import (
     SHARED,
     Claim,

@@ -19,7 +19,7 @@ from intentc.logic.cache.states import NO_OFFERS
 from intentc.logic.changes import ChangedReads
 from intentc.logic.dependencies import DependencyProcessor, Finding, Path, ReactionMap
 from intentc.logic.dependencies.reactions import SELF, Declared, Edge, edges
-from intentc.logic.world import LiveWorld
+from intentc.logic.live_world import LiveWorld
 from intentc.model import Key, Read, Schema
 from intentc.model.reads import TAKEN, index_read, name_read, object_read, sources_read
 

@@ -24,7 +24,7 @@ from intentc.logic.changes import Affected, ChangedReads, Job, input_changed, no
 from intentc.logic.decoding import arrivals, decoded_slices
 from intentc.logic.dependencies import DependencyProcessor, Path, ReactionMap
 from intentc.logic.facts import FactCycles, FactName, Hop, step
-from intentc.logic.world import LiveWorld
+from intentc.logic.live_world import LiveWorld
 from intentc.model import Batch, Correction, Fact, HeldFacts, Key, Name, Problem, Read, Resource, Schema, Snapshot
 from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze

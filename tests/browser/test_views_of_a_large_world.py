@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from intentc.diagnostics.answering import MOST_BYTES
+from intentc.diagnostics.json_answers import MOST_BYTES
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.engine.engine import Engine
 from intentc.inspection import Reader

@@ -3,13 +3,13 @@
 Why it exists: people should not have to read JSON. The pages ask the same questions as the JSON paths, so they show
 nothing that the JSON lacks. They are read-only: an action is shown as a command.
 
-``routes`` maps addresses to pages; ``overview``, ``one_object`` and ``listings`` turn answers into template values;
+``site`` maps addresses to pages; ``summary``, ``one_object`` and ``listings`` turn answers into template values;
 ``rendering`` renders; ``words`` explains states and names commands; ``assets`` serves the style, the scripts and the
 drawing library. ``access`` decides who may ask.
 
 State: templates and assets, read once from the package's files.
 """
 
-from .routes import no_answer_page, overview_page, page_routes, wants_page
+from intentc.diagnostics.pages.site import no_answer_page, overview_page, page_routes, wants_page
 
 __all__ = ["no_answer_page", "overview_page", "page_routes", "wants_page"]

@@ -11,9 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..questions import NEWEST, STATES, JournalQuery, ObjectQuery, Quarantine, choice, number, offset_of
-from .rendering import link, short_name
-from .words import quarantine_command
+from intentc.diagnostics.pages.rendering import link, short_name
+from intentc.diagnostics.pages.words import quarantine_command
+from intentc.diagnostics.questions import (
+    NEWEST,
+    STATES,
+    JournalQuery,
+    ObjectQuery,
+    Quarantine,
+    choice,
+    number,
+    offset_of,
+)
 
 OBJECTS = 50
 QUARANTINED = 50

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from intentc.model.comparison import text_at
-
-from ..questions import (
+from intentc.diagnostics.pages.listings import pager
+from intentc.diagnostics.pages.rendering import link, short_name
+from intentc.diagnostics.questions import (
     Comparison,
     Neighbourhood,
     Question,
@@ -24,8 +24,7 @@ from ..questions import (
     number,
     offset_of,
 )
-from .listings import pager
-from .rendering import link, short_name
+from intentc.model.comparison import text_at
 
 PARTS = 40
 """Most parts on a page. Answers have limits as well, but a page has no room for 100 sources per part."""

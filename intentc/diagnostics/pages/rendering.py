@@ -21,8 +21,8 @@ import anyio.to_thread
 import msgspec
 from starlette.responses import Response
 
-from . import words
-from .assets import address
+from intentc.diagnostics.pages import words
+from intentc.diagnostics.pages.assets import address
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (

@@ -22,7 +22,7 @@ from intentc.engine.state_tables import StateTables
 from intentc.inspection.differences import Field, differences, differing_values
 from intentc.inspection.read_secrets import secrets_in
 from intentc.logic import LiveWorld
-from intentc.logic.world import reads_of_resource
+from intentc.logic.live_world import reads_of_resource
 from intentc.model import Key, Name, Problem
 from intentc.model.reads import fact_read, presence_read
 from intentc.model.sensitive import concealed, without

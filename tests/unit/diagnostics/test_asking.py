@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from intentc.diagnostics import questions
-from intentc.diagnostics.answering import MOST_BYTES, bounded, encoded
 from intentc.diagnostics.app import PATHS, QUESTIONS
+from intentc.diagnostics.json_answers import MOST_BYTES, bounded, encoded
 from intentc.diagnostics.questions import Comparison, JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import resource_states as states

@@ -11,8 +11,8 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.diagnostics import events
-from intentc.diagnostics.events import MOST_BACK, MOST_FOLLOWERS, short_status
+from intentc.diagnostics import event_streams as events
+from intentc.diagnostics.event_streams import MOST_BACK, MOST_FOLLOWERS, short_status
 from intentc.diagnostics.questions import JournalQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
 from tests.support.diagnostics import Answered, ObservedCompiler, line

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.diagnostics.answering import MOST_BYTES
+from intentc.diagnostics.json_answers import MOST_BYTES
 from intentc.diagnostics.questions import Comparison, Unanswerable
 from intentc.inspection import Reader
 from intentc.model import Batch, Change

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.logic import Service
-from intentc.logic.world import answering
+from intentc.logic.live_world import answering
 from intentc.model import Key, Read
 from intentc.model.reads import (
     allocation_read,

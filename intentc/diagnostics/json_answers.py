@@ -15,7 +15,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .questions import Unanswerable
+from intentc.diagnostics.questions import Unanswerable
 
 MOST_BYTES = 200_000
 """Most bytes of one answer."""

@@ -19,8 +19,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from .answering import json_answer, rejection
-from .questions import NEWEST, BadQuery, JournalQuery, Process, Reader, Unanswerable, choice, number, only
+from intentc.diagnostics.json_answers import json_answer, rejection
+from intentc.diagnostics.questions import (
+    NEWEST,
+    BadQuery,
+    JournalQuery,
+    Process,
+    Reader,
+    Unanswerable,
+    choice,
+    number,
+    only,
+)
 
 EVENTS = {"/events": "new lines of the journal and a short status (server-sent events): /events?after=N"}
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..metrics import at
-from .rendering import iso, link, number, utc
+from intentc.diagnostics.metrics import at
+from intentc.diagnostics.pages.rendering import iso, link, number, utc
 
 PROBLEMS = 20
 """Most problems on this page; the problems view has all of them."""
@@ -157,8 +157,8 @@ def _figure(
     alarm: str = "",
     unless: str = "",
 ) -> Figure:
-    """Return the figure at ``place``, which is kept up to date. ``alarm``, ``unless``: as in ``Figure``; a missing value is no
-    reason for an alarm."""
+    """Return the figure at ``place``, which is kept up to date. ``alarm``, ``unless``: as in ``Figure``; no value
+    is no reason for an alarm."""
     value = at(status, place)
     text = number(value)
     alarming = value not in (None, "") and (text != unless if unless else bool(value))

@@ -1,7 +1,7 @@
 """Maps addresses to pages: asks the question, shapes the answer, renders it.
 
 Why it exists: one place defines which page asks which question, and what a page shows without an answer. ``listings``,
-``one_object`` and ``overview`` shape the answers.
+``one_object`` and ``summary`` shape the answers.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..questions import BadQuery, NamedAs, Process, Reactions, Reader, Unanswerable
-from . import listings, one_object, overview
-from .assets import asset_route
-from .rendering import link, object_link, page
+from intentc.diagnostics.pages import listings, one_object, summary
+from intentc.diagnostics.pages.assets import asset_route
+from intentc.diagnostics.pages.rendering import link, object_link, page
+from intentc.diagnostics.questions import BadQuery, NamedAs, Process, Reactions, Reader, Unanswerable
 
 
 def wants_page(request: Request) -> bool:
@@ -70,7 +70,7 @@ async def overview_page(process: Process) -> Response:
     """Return the page for a browser at ``/``."""
     status = process.status()
     return await page(
-        "overview.html", strip=overview.strip(status), here="overview", **overview.overview(status, process.ready())
+        "overview.html", strip=summary.strip(status), here="overview", **summary.overview(status, process.ready())
     )
 
 
@@ -95,5 +95,5 @@ def _candidate(request: Request, named_as: NamedAs, text: str) -> dict[str, str]
 
 
 async def _page(process: Process, template: str, *, code: int = 200, **values: Any) -> Response:
-    strip = overview.strip(process.status())
+    strip = summary.strip(process.status())
     return await page(template, code=code, strip=strip, here=template.partition(".")[0], **values)

@@ -1,7 +1,5 @@
 """Guards every port of intentc: limits on connections, and checks on the origin of requests.
 
-Why it exists: to open a connection needs no token, and any web page can send requests to this machine. The API server,
-diagnostics, the xDS server and the echo services of ``dev`` share these guards. Each of them authorizes its callers.
-
-State: the open connections (``connections``).
+To open a connection needs no token, and any web page can send requests to this machine. The API server, diagnostics,
+the xDS server and the echo services of ``dev`` share these guards. Each of them authorizes its callers.
 """

@@ -287,15 +287,12 @@ class KnownValues(NamedTuple):
         return cls(retained, await values.before(unreadable, retained), await values.held_facts())
 
     async def load(self) -> Mapping[Key, Resource]:
-        """See ``RetainedValues.load``."""
         return self.retained
 
     async def held_facts(self) -> Collection[HeldFacts]:
-        """See ``RetainedValues.held_facts``."""
         return self.facts
 
     async def before(self, unreadable: Iterable[Change], retained: Mapping[Key, Resource]) -> Mapping[Key, Resource]:
-        """See ``RetainedValues.before``."""
         keys = {Key(change.kind, change.uuid) for change in unreadable}
         return {key: resource for key, resource in self.readable.items() if key in keys}
 

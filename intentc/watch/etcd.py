@@ -90,7 +90,6 @@ class EtcdStore:
             await watch.close()
 
     async def grant_lease(self, ttl: int) -> int:
-        """See ``Store.grant_lease``."""
         answer = await self._connections.unary(
             "/etcdserverpb.Lease/LeaseGrant",
             rpc.LeaseGrantRequest(TTL=ttl),
@@ -100,7 +99,6 @@ class EtcdStore:
         return answer.ID
 
     async def keep_lease_alive(self, lease: int) -> int:
-        """See ``Store.keep_lease_alive``."""
         connections = self._connections
         endpoint = connections.endpoint()
         try:
@@ -156,5 +154,4 @@ class EtcdStore:
         return answer.version
 
     async def close(self) -> None:
-        """See ``Store.close``."""
         await self._connections.close()

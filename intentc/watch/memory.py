@@ -149,7 +149,6 @@ class MemoryStore:
         keys_only: bool = False,
         min_mod_revision: int = 0,
     ) -> RangeResult:
-        """See ``Store.range``."""
         await self._enter("Range")
         items, more, count = self._history.range(key, range_end, revision, limit, keys_only, min_mod_revision)
         return RangeResult(items, more, count, self._history.revision, self.cluster_id)
@@ -157,7 +156,6 @@ class MemoryStore:
     async def transaction(
         self, compares: Sequence[Compare], success: Sequence[Operation], failure: Sequence[Operation] = ()
     ) -> TransactionResult:
-        """See ``Store.transaction``."""
         await self._enter("Txn")
         if max(len(compares), len(success), len(failure)) > self._max_txn_ops:
             raise TooManyOperations(f"memory Txn: too many operations in txn request (at most {self._max_txn_ops})")
@@ -173,7 +171,6 @@ class MemoryStore:
 
     @asynccontextmanager
     async def watch(self, prefixes: Sequence[str], start_revision: int) -> AsyncIterator[MemoryWatch]:
-        """See ``Store.watch``."""
         if start_revision < 1:
             raise ValueError("a watch starts at a revision, never at 0 ('from now'): that would lose events")
         await self._enter("Watch")
@@ -197,14 +194,12 @@ class MemoryStore:
         return found
 
     async def grant_lease(self, ttl: int) -> int:
-        """See ``Store.grant_lease``."""
         await self._enter("LeaseGrant")
         lease = next(self._lease_ids)
         self._leases[lease] = _Lease(ttl, self._clock() + ttl)
         return lease
 
     async def keep_lease_alive(self, lease: int) -> int:
-        """See ``Store.keep_lease_alive``."""
         await self._enter("LeaseKeepAlive")
         found = self._leases.get(lease)
         if found is None:
@@ -220,13 +215,11 @@ class MemoryStore:
         self._end_lease(lease)
 
     async def compact(self, revision: int) -> None:
-        """See ``Store.compact``."""
         await self._enter("Compact")
         self._history.compact(revision)
         self._wake()
 
     async def close(self) -> None:
-        """See ``Store.close``."""
         self._closed = True
         self._cut(Unavailable("memory Watch: the store is closed"))
 

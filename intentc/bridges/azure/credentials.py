@@ -17,6 +17,7 @@ from azure.identity.aio import ClientSecretCredential, ManagedIdentityCredential
 
 from intentc.model import InvalidInput
 
+from .document import given
 from .transport import BoundedTransport
 
 
@@ -58,14 +59,6 @@ class StandInCredential:
 
     async def __aexit__(self, *args: object) -> None:
         """Nothing is open."""
-
-
-def given(settings: Mapping[str, Any], environment: Mapping[str, str], *names: str) -> str:
-    """The first of several settings (without ``appgw.``), else of the environment's variables of these names."""
-    found = (settings.get(f"appgw.{name}") for name in names)
-    return str(
-        next((one for one in found if one), "") or next((environment[n] for n in names if environment.get(n)), "")
-    )
 
 
 def cloud(settings: Mapping[str, Any], environment: Mapping[str, str]) -> Cloud:

@@ -38,7 +38,8 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     """
     with needing_azure():
         from intentc.bridges.azure.client import API_VERSION, ResourceManagerClient
-        from intentc.bridges.azure.credentials import cloud, credential, given
+        from intentc.bridges.azure.credentials import cloud, credential
+        from intentc.bridges.azure.document import given
         from intentc.bridges.azure.serving import running_publisher
     from intentc.plugins import declared
     from intentc.writing.mirroring import mirror_service

@@ -4,7 +4,7 @@ Pure functions of plain JSON, which they don't change, for the publisher and for
 """
 
 from .gateway_document import Assembled, assemble
-from .gateway_record import RECORD, empty_gateway, limits_in, prefix_in, record_name, record_of
+from .gateway_record import RECORD, empty_gateway, given, limits_in, prefix_in, record_name, record_of
 from .parts import Parts, parts_of
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Parts",
     "assemble",
     "empty_gateway",
+    "given",
     "limits_in",
     "parts_of",
     "prefix_in",

@@ -19,11 +19,11 @@ _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 def empty_gateway(settings: Mapping[str, Any]) -> dict[str, Any]:
     """A gateway that has nothing but a public address; its id by the compiler's settings."""
-    subscription = _given(settings, "subscriptionId", "APPGW_SUBSCRIPTION_ID") or _NOBODY
-    group = _given(settings, "resourceGroup", "APPGW_RESOURCE_GROUP") or "unknown"
+    subscription = given(settings, {}, "subscriptionId", "APPGW_SUBSCRIPTION_ID") or _NOBODY
+    group = given(settings, {}, "resourceGroup", "APPGW_RESOURCE_GROUP") or "unknown"
     name = record_name(settings)
     network = f"/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network"
-    own = _given(settings, *_ID) or f"{network}/applicationGateways/{name}"
+    own = given(settings, {}, *_ID) or f"{network}/applicationGateways/{name}"
     address = {"publicIPAddress": {"id": f"{network}/publicIPAddresses/public"}}
     frontend = {"id": f"{own}/frontendIPConfigurations/public", "name": "public", "properties": address}
     content = {
@@ -36,17 +36,20 @@ def empty_gateway(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def record_name(settings: Mapping[str, Any]) -> str:
     """The name of the record: that of the gateway, by the compiler's settings."""
-    return (_given(settings, *_ID) or _given(settings, *_NAME)).rpartition("/")[2] or "gateway"
+    return (given(settings, {}, *_ID) or given(settings, {}, *_NAME)).rpartition("/")[2] or "gateway"
 
 
-def _given(settings: Mapping[str, Any], *names: str) -> str:
+def given(settings: Mapping[str, Any], environment: Mapping[str, str], *names: str) -> str:
+    """The first of several settings (without ``appgw.``), else of the environment's variables of these names."""
     found = (settings.get(f"appgw.{name}") for name in names)
-    return str(next((one for one in found if one), ""))
+    return str(
+        next((one for one in found if one), "") or next((environment[n] for n in names if environment.get(n)), "")
+    )
 
 
 def prefix_in(settings: Mapping[str, Any]) -> str:
     """The prefix of our names, by the compiler's settings."""
-    return _given(settings, "subResourceNamePrefix", "APPGW_CONFIG_NAME_PREFIX")
+    return given(settings, {}, "subResourceNamePrefix", "APPGW_CONFIG_NAME_PREFIX")
 
 
 def limits_in(settings: Mapping[str, Any]) -> dict[str, int]:

@@ -14,7 +14,7 @@ runs there between two bytecodes of the author's code, and raises (docs/engine.m
   well, or fail for lack of stack at the depth that the author's code has reached. So it doesn't run during an
   evaluation.
 
-Code that holds the interpreter in C never reaches such a point; ``watchdog.py`` handles that.
+Code that holds the interpreter in C never reaches such a point; ``Watchdog`` handles that.
 
 State: the present run, in ``PROCESS`` for the whole process. It owns the process's real-time timer and ``SIGALRM``;
 nothing else may set them. Besides, it switches the garbage collector off and on, reads the thread's CPU clock, logs,
@@ -24,21 +24,88 @@ resets the watchdog, and notifies the run that it cuts off.
 from __future__ import annotations
 
 import _thread
+import faulthandler
 import gc
 import logging
 import signal
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from types import FrameType, FunctionType
-from typing import Any, Protocol, TypeVar
+from types import FrameType, FunctionType, TracebackType
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from .author_lines import CONTEXT_MODULE, author_line
-from .limits import Limits
-from .watchdog import Watchdog
+
+
+class Limits(NamedTuple):
+    """``objects``: resources and facts yielded by one evaluation (references count only by their bytes). ``size``:
+    bytes of JSON of all that it yields. ``reads``: distinct reads. ``thread_seconds``: CPU time of the main thread;
+    ``wall_seconds``: wall time while the process isn't stopped. ``reasons``: calls of ``because``."""
+
+    objects: int = 1_000
+    size: int = 10_000_000
+    reads: int = 100_000
+    thread_seconds: float = 1.0
+    wall_seconds: float = 5.0
+    reasons: int = 20_000
+
+    @property
+    def when_asked(self) -> Limits:
+        """The limits of a run made only to answer a question, which must not delay other work for long."""
+        return self._replace(
+            thread_seconds=min(self.thread_seconds, _ASKED_SECONDS), wall_seconds=min(self.wall_seconds, _ASKED_SECONDS)
+        )
+
+
+_ASKED_SECONDS = 0.25
+
+
+class LimitExceeded(Exception):
+    """An evaluation exceeded one of its limits; the message says which."""
+
+
+_SECONDS = 10.0
+_PERIOD = 1.0
+"""Seconds between two settings of the timer."""
+
+
+class Watchdog:
+    """``with Watchdog() as dog``: SIGPROF ends the process ``seconds`` of CPU time after the last effective ``pat``.
+    Main thread only; without such a timer or signal, or if stderr is no file, it does nothing."""
+
+    def __init__(self, seconds: float = _SECONDS) -> None:
+        self._seconds = seconds
+        self._unpatted = 0.0
+        self._watching = False
+
+    def __enter__(self) -> Watchdog:
+        if hasattr(signal, "setitimer") and hasattr(faulthandler, "register") and sys.__stderr__ is not None:
+            # ``chain``: the stacks are printed first, then the default action ends the process.
+            faulthandler.register(signal.SIGPROF, file=sys.__stderr__, all_threads=True, chain=True)
+            self._watching = True
+            self._wind()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._watching:
+            self._watching = False  # first: a tick that comes now must not wind the timer again
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            faulthandler.unregister(signal.SIGPROF)
+
+    def pat(self, after: float) -> None:
+        """Reset the watchdog, ``after`` seconds since the last call. The timer is set once a second."""
+        self._unpatted += after
+        if self._watching and self._unpatted >= min(_PERIOD, self._seconds / 10):
+            self._wind()
+
+    def _wind(self) -> None:
+        self._unpatted = 0.0
+        signal.setitimer(signal.ITIMER_PROF, self._seconds)
+
 
 _LOG = logging.getLogger(__name__)
 _TICK = 0.05

@@ -51,9 +51,8 @@ from intentc.model.sensitive import sensitive_texts, without
 from intentc.model.values import thaw
 from intentc.outgoing import OBSERVED
 
-from .budget import BudgetExceeded
+from .budget import BudgetExceeded, LimitExceeded, Limits
 from .intent import View
-from .limits import LimitExceeded, Limits
 from .outcome import AllocationRequest
 from .visibility import Visibility, documents_in
 

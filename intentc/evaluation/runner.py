@@ -40,12 +40,11 @@ from intentc.model import (
 from intentc.model.reads import object_read
 
 from .author_lines import author_line, author_trace, came_from_keyboard
-from .budget import PROCESS, Budget, BudgetExceeded, guarded
+from .budget import PROCESS, Budget, BudgetExceeded, LimitExceeded, Limits, guarded
 from .context import Context, OnHold, Waiting
 from .conversion import Converter, InvalidOutput
 from .crash_marker import CrashMarker
 from .intent import Intent, with_fields
-from .limits import LimitExceeded, Limits
 from .outcome import Explained, Outcome, Status
 from .visibility import Visibility
 

@@ -18,12 +18,10 @@ from intentc.model.reads import PARENT
 from .actual import Actual
 from .assumed import Assumed
 from .claims import EXISTENCE, ClaimBook
-from .desired import DesiredObjects
-from .draft import Draft
+from .desired import DesiredObjects, Draft
 from .guard import DeleteGuard
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
-from .removals import Removals
-from .replacement import is_replaced
+from .removals import Removals, is_replaced
 
 
 class Blockers(NamedTuple):

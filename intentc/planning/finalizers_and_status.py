@@ -14,8 +14,8 @@ from intentc.model import Delete, Update
 from intentc.model.metadata import FINALIZERS
 
 from .actual import Actual
+from .desired import Draft
 from .diff import MayRemove
-from .draft import Draft
 from .ending import Ending
 from .ownership import Ownership
 from .removals import Removals

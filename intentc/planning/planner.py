@@ -42,7 +42,7 @@ from .actual import Actual
 from .assumed import Assumed
 from .claims import EXISTENCE, LATER, ClaimBook
 from .deletion import Deletion, abandoned
-from .desired import DesiredObjects
+from .desired import DesiredObjects, Draft, Plan
 from .diff import (
     NO_ENTRIES,
     Entries,
@@ -55,15 +55,13 @@ from .diff import (
     list_change,
     property_changes,
 )
-from .draft import Draft, Plan
 from .ending import Ending, MadeFor
 from .finalizers_and_status import FinalizersAndStatus
 from .guard import DeleteGuard
 from .merge import MERGES, merge
 from .orphans import find_orphans
 from .ownership import Ownership, ownership_of_object, writes_entry
-from .removals import Removals
-from .replacement import is_replaced
+from .removals import Removals, is_replaced
 from .taken_names import may_adopt, of_others, without_fields
 from .unclaimed import shows_unclaimed
 

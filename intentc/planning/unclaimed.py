@@ -26,8 +26,8 @@ from intentc.model.status import STATUS
 
 from .actual import Actual
 from .assumed import Assumed
+from .desired import Draft
 from .diff import default_of, part_at
-from .draft import Draft
 from .merge import default_attribute
 from .ownership import writes_entry
 

@@ -52,8 +52,8 @@ class _Waiting:
 class Gatherer:
     """Sends the writes of whole objects, and of statuses, to the server.
 
-    Callers write one object one at a time (``turns.py``), so that no batch holds an object twice. ``ended`` is called
-    when that write is over, even if its caller no longer waits.
+    Callers write one object one at a time (``Turns``), so that no batch holds an object twice. ``ended`` is called when
+    that write is over, even if its caller no longer waits.
     """
 
     def __init__(self, connection: Connection, capabilities: Capabilities, ended: Callable[[Key], None]) -> None:

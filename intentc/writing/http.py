@@ -10,6 +10,7 @@ capabilities, waiting batches, objects with a write under way, pending relaxatio
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
@@ -30,7 +31,42 @@ from .encode import encode_mutation, encode_reference, resource_path
 from .endpoint import Endpoint
 from .relaxing import Relaxations
 from .service import Allocation, ReadBack, Written
-from .turns import Turns
+
+
+class Turns:
+    """The objects with a turn under way, each with the waiting turns."""
+
+    def __init__(self) -> None:
+        self._open: dict[Key, deque[asyncio.Future[None]] | None] = {}
+
+    async def begin(self, key: Key) -> None:
+        """Wait until all earlier turns of ``key`` have ended. The caller must call ``end``."""
+        if key not in self._open:
+            self._open[key] = None
+            return
+        waiting = self._open[key]
+        if waiting is None:
+            waiting = self._open[key] = deque()
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                # The turn was granted just before the cancellation, so it must be passed on.
+                self.end(key)
+            raise
+
+    def end(self, key: Key) -> None:
+        """End the turn of ``key`` and begin the next one."""
+        waiting = self._open[key]
+        while waiting:
+            turn = waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        del self._open[key]
+
 
 T = TypeVar("T")
 

@@ -26,8 +26,7 @@ from intentc.engine.engine import Engine
 from intentc.model import Key
 from intentc.offline.audit import Difference, Report
 
-from .causes import Before, Pair
-from .look import Look, Mismatch, MismatchKind, affected, repaired
+from .look import Before, Look, Mismatch, MismatchKind, Pair, affected, repaired
 from .process import AuditFailed
 
 _LOG = logging.getLogger(__name__)

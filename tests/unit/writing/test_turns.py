@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from intentc.model import Key
-from intentc.writing.turns import Turns
+from intentc.writing.http import Turns
 
 pytestmark = pytest.mark.anyio
 

@@ -40,7 +40,7 @@ from .object_planner import ObjectPlanner, StatusPace, make_pass
 from .objects import Objects
 from .operator_actions import OperatorActions
 from .permission import ENDING, OBSERVING, RESTORED, Fence, Permission, Watch
-from .phases import Happened, Phases
+from .phases import Happened, Phase, Phases
 from .restore_guard import RestoreGuard
 from .state_tables import StateTables
 from .write_failures import ReadBack, WriteFailures
@@ -205,14 +205,14 @@ class Engine:
         phases, could_plan = self._phases, self._phases.may_plan
         if self._marked.awaits_pass and not self._permission.withheld_for:
             phases.happened(Happened.FREEING_WAITS)
-        # A pass waits for cooling intents as well: what they have yielded may be stale.
-        if self.jobs.idle and phases.happened(
-            Happened.JOBS_DONE if self._evaluator.cooling_down else Happened.ALL_EVALUATED
-        ):
-            self._make_pass()
+        if phases.phase is not Phase.PLANNING and self.jobs.idle:
+            # A pass waits for cooling intents as well: what they have yielded may be stale.
+            what = Happened.JOBS_DONE if self._evaluator.cooling_down else Happened.ALL_EVALUATED
+            if phases.happened(what):
+                self._make_pass()
         if phases.may_plan:
             self._allocations.queue_releases()
-            if not phases.pass_is_due and self._restore_guard.evaluated():
+            if RESTORED in self._permission.withheld_for and not phases.pass_is_due and self._restore_guard.evaluated():
                 self.lift(RESTORED)
             if not could_plan:
                 self._allocations.loop.wake()

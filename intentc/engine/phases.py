@@ -66,31 +66,32 @@ class Phases:
     """The phase of one engine. A pass is made whenever a phase with a due pass is left for ``PLANNING``."""
 
     def __init__(self) -> None:
-        self.phase = Phase.LISTING
         self.passes = 0
         self._burst = 0
+        self.enter(Phase.LISTING)
 
-    @property
-    def pass_is_due(self) -> bool:
+    def enter(self, phase: Phase) -> None:
+        """Be in this phase from now on."""
+        self.phase = phase
+        # Asked several times for each job and write, and an enumeration's member is slow to look up in a set.
+        self.pass_is_due = phase in _BEFORE_A_PASS
         """Whether a pass is made once everything is evaluated."""
-        return self.phase in _BEFORE_A_PASS
-
-    @property
-    def may_plan(self) -> bool:
+        self.may_plan = phase in _MAY_PLAN
         """Whether plans, writes and requests for allocations may begin."""
-        return self.phase in _MAY_PLAN
 
     def gate(self) -> float:
         """Seconds until they may begin: none, or unknown."""
-        return 0.0 if self.phase in _MAY_PLAN else math.inf
+        return 0.0 if self.may_plan else math.inf
 
     def happened(self, what: Happened) -> bool:
         """Note what has happened. True if a pass is to be made now."""
         if what is Happened.INPUTS:
             self._burst = 0
-        was_due, before = self.pass_is_due, self.phase
-        self.phase = TRANSITIONS.get((before, what), before)
-        passes = was_due and self.phase is Phase.PLANNING
+        after = TRANSITIONS.get((self.phase, what))
+        if after is None:
+            return False
+        passes = self.pass_is_due and after is Phase.PLANNING
+        self.enter(after)
         self.passes += passes
         return passes
 

@@ -55,7 +55,7 @@ async def writer(box_system: BoxSystem, in_flight: int) -> AsyncIterator[Loop[Na
 
 
 def may_plan(box_system: BoxSystem, *, yes: bool) -> None:
-    box_system.engine._phases.phase = Phase.PLANNING if yes else Phase.LISTING
+    box_system.engine._phases.enter(Phase.PLANNING if yes else Phase.LISTING)
     box_system.engine._writes.loop.wake()
 
 

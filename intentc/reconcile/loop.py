@@ -66,8 +66,8 @@ class Pause:
     Times are those of the running loop.
     """
 
-    def __init__(self, backoff: Backoff = AWAY) -> None:
-        self._backoff = backoff
+    def __init__(self, backoff: Backoff | None = None) -> None:
+        self._backoff = backoff or AWAY
         self._ends = 0.0
         self._suspect: Hashable = None
         self._others_answered = False

@@ -15,10 +15,11 @@ import anyio
 import anyio.abc
 import pytest
 
-from intentc.bridges.kubernetes import informer, informing, reporting, sending
+from intentc.bridges.kubernetes import informer, informing, sending
 from intentc.bridges.kubernetes.serving import Bridge
 from intentc.directives import AllowDeletes, Book
 from intentc.plugins import Loaded
+from intentc.reconcile import loop
 from intentc.reconcile.backoff import Backoff, Retries
 from tests.faults.scale import FULL
 from tests.faults.scale_writing import seeded
@@ -54,7 +55,7 @@ async def system(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     """A populated cluster, without a bridge yet. Attempts are repeated soon, and a page has ten objects."""
     monkeypatch.setattr(informing, "Retries", lambda *backoff: Retries(_SOON))
     monkeypatch.setattr(sending, "_AGAIN", _SOON)
-    monkeypatch.setattr(reporting, "_AGAIN", _SOON)
+    monkeypatch.setattr(loop, "AWAY", _SOON)
     monkeypatch.setattr(informer, "PAGE", 10)
     async with running_fake_cluster(install_kinds) as cluster:
         made = MirroredSystem(cluster, loaded, seeded())

@@ -101,7 +101,7 @@ async def test_one_kind_and_one_state_can_be_chosen(seen: Visit) -> None:
 # One object
 
 
-async def test_a_rule_of_a_list_leads_to_the_rule_of_the_group_that_it_follows_from(seen: Visit) -> None:
+async def test_a_rule_of_a_list_links_to_the_rule_of_its_group(seen: Visit) -> None:
     page = await seen.open("/pages/object", **object_page("access_control_list", INGRESS))
     row = page.locator("tr", has=page.get_by_role("rowheader", name="access_control_list_entries.acl_rule[0]"))
     await expect(row).to_contain_text("security_group_entries.policy_rule[")

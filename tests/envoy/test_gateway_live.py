@@ -65,7 +65,7 @@ async def test_answers_are_compressed_by_their_content_type(live: GatewaySystem)
         assert "content-encoding" not in (await live.get("/", accept_encoding="gzip")).headers
 
 
-async def test_a_script_that_envoy_rejects_is_a_problem_of_the_module_and_the_last_good_state_holds(
+async def test_a_script_that_envoy_rejects_is_a_problem_of_its_module(
     live: GatewaySystem,
 ) -> None:
     async with backend("echo") as echo:

@@ -194,7 +194,7 @@ async def test_auth_that_is_switched_on_under_us_costs_nothing_if_we_have_a_pass
             await found.converged()
 
 
-async def test_auth_that_is_switched_on_under_us_is_named_and_heals_when_it_is_off_again(
+async def test_authentication_switched_on_in_etcd_is_reported_until_it_is_off(
     fresh_etcd: Etcd, tmp_path: Path, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with (

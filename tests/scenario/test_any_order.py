@@ -111,7 +111,7 @@ async def test_a_renamed_group_gets_its_lists_under_the_new_name(system: Contrai
     assert (len(lists["ingress"]), len(lists["egress"])) == (0, 1)
 
 
-async def test_a_group_deleted_and_made_again_under_its_name_in_one_transaction_gets_lists_of_its_own(
+async def test_a_group_recreated_in_one_transaction_gets_its_own_lists(
     system: ContrailSystem,
 ) -> None:
     """F13"""

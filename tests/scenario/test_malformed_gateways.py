@@ -39,7 +39,7 @@ USERS = sorted({KINDS[one["kind"]] for one in world()})
 
 
 @pytest.mark.parametrize("kind", USERS)
-def test_what_can_not_be_read_is_held_alone_and_all_is_as_before_when_it_is_repaired(kind: str) -> None:
+def test_an_unreadable_resource_is_held_alone_until_it_is_repaired(kind: str) -> None:
     simulate(_held_and_repaired, kind)
 
 

@@ -32,7 +32,7 @@ async def evaluated(system: ContrailSystem, **change: Any) -> Counter[str]:
     return Counter(line.origin.kind for line in lines)
 
 
-async def test_a_changed_policy_costs_one_evaluation_of_each_network_and_of_each_instance_whose_links_change(
+async def test_a_changed_policy_evaluates_each_affected_intent_once(
     system: ContrailSystem,
 ) -> None:
     """Three changes in one world, since its 10,000 links cost most of the test."""

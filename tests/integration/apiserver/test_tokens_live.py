@@ -52,9 +52,7 @@ async def rejects(client: httpx2.AsyncClient, token: str) -> bool:
     return (await client.get("/projects", headers={"X-Auth-Token": token})).status_code == 401
 
 
-async def test_a_token_of_one_server_is_accepted_by_the_other_and_a_log_out_ends_it_at_both(
-    etcd_store: EtcdStore, path: str
-) -> None:
+async def test_two_servers_share_tokens_and_log_outs(etcd_store: EtcdStore, path: str) -> None:
     async with (
         served(etcd_store, SCHEMA, path, keystone=keystone("alice", "bob")) as one,
         served(etcd_store, SCHEMA, path, keystone=keystone("alice", "bob")) as other,

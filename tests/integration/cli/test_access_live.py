@@ -25,7 +25,7 @@ def configured(intentc: Intentc, **diagnostics: object) -> None:
     intentc.write(configuration)
 
 
-async def test_commands_are_answered_over_tls_with_the_token_of_the_same_file_and_others_are_not(
+async def test_diagnostics_answer_only_with_the_token_over_tls(
     intentc: Intentc, world: LiveSystem, tmp_path: Path
 ) -> None:
     authority = Authority(tmp_path / "authority")

@@ -71,9 +71,7 @@ async def test_a_path_that_another_installation_marked_before_there_were_claims_
     await intentc.start().settled(world.revision)
 
 
-async def test_a_claim_that_can_not_be_read_ends_the_compiler_and_the_message_puts_it_right(
-    world: LiveSystem, intentc: Intentc
-) -> None:
+async def test_an_unreadable_claim_ends_the_compiler_with_the_remedy(world: LiveSystem, intentc: Intentc) -> None:
     await tenant(world)
     key = claim_key(world.path)
     await world.store.transaction([], [Put(key, b"\xff[")])

@@ -43,7 +43,7 @@ async def why(service: Process) -> dict[str, Any]:
     return dict(answer.json())
 
 
-async def test_when_and_by_which_path_is_known_after_a_kill_if_it_is_kept_in_files(
+async def test_journal_files_keep_times_and_paths_over_a_kill(
     world: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     directory = tmp_path / "journal"
@@ -72,7 +72,7 @@ async def test_when_and_by_which_path_is_known_after_a_kill_if_it_is_kept_in_fil
     assert await second.terminate() == 0
 
 
-async def test_a_read_of_the_files_that_hangs_costs_an_answer_only_the_past_and_holds_no_end_up(
+async def test_a_hanging_journal_file_delays_neither_answers_nor_the_end(
     world: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     keeping(intentc, tmp_path / "journal")
@@ -158,7 +158,7 @@ async def test_a_directory_that_cannot_be_written_ends_the_start_with_one_clear_
     assert "Traceback" not in ended.err
 
 
-async def test_each_line_about_an_intent_or_an_object_names_it_its_revision_and_its_path(
+async def test_journal_lines_name_the_object_its_revision_and_its_path(
     world: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     keeping(intentc, tmp_path / "journal")

@@ -130,9 +130,7 @@ async def test_another_map_is_compared_over_the_live_world(
     assert await compiled.values() == before
 
 
-async def test_the_map_that_a_running_compiler_has_in_force_is_what_another_is_compared_with(
-    compiled: LiveSystem, intentc: Intentc
-) -> None:
+async def test_plan_compares_a_map_with_the_one_in_force(compiled: LiveSystem, intentc: Intentc) -> None:
     """Its file says something else by now."""
     system = await ContrailSystem().begin()
     lacking = ReactionMap([r for r in system.offline.engine.world.reactions if r.kind != "security_group"])
@@ -174,9 +172,7 @@ async def test_a_saved_plan_is_nothing_to_plan_for(
     assert f"`intentc apply {file}` carries it out" in rejected.err
 
 
-async def test_a_map_of_a_compiler_that_is_not_in_use_is_said_to_be_nobodys(
-    compiled: LiveSystem, intentc: Intentc
-) -> None:
+async def test_plan_rejects_a_map_of_a_compiler_that_is_not_in_use(compiled: LiveSystem, intentc: Intentc) -> None:
     rejected = await intentc("plan", "--reactions", ROOT / "reactions" / "ambassador.yml")
     assert rejected.code == 2
     assert "no compiler in use has these kinds; in use: contrail" in rejected.err

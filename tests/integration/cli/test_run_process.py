@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
 @pytest.mark.parametrize("calls", [1, 6, 14])
-async def test_a_process_that_is_killed_in_the_middle_of_a_load_leaves_nothing_that_the_next_does_not_repair(
+async def test_a_restart_repairs_what_a_kill_during_the_load_left(
     world: LiveSystem, intentc: Intentc, calls: int
 ) -> None:
     """Killed when so many mutating requests have arrived; no object twice, no number leaked, none changed."""
@@ -40,9 +40,7 @@ async def test_a_process_that_is_killed_in_the_middle_of_a_load_leaves_nothing_t
     assert world.calls.mutations == {}
 
 
-async def test_the_successor_of_a_lone_compiler_that_was_killed_does_not_wait_for_its_lease(
-    world: LiveSystem, intentc: Intentc
-) -> None:
+async def test_a_successor_on_the_same_machine_does_not_wait_for_the_lease(world: LiveSystem, intentc: Intentc) -> None:
     """The lease lasts ten minutes, longer than any wait here."""
     configuration = msgspec.json.decode(intentc.configuration.read_bytes())
     configuration["compilation"]["msg_queue_lock_time"] = 600
@@ -146,9 +144,7 @@ async def test_a_process_whose_etcd_and_api_server_are_away_is_alive_and_not_rea
     assert await service.terminate() == 0
 
 
-async def test_the_log_of_a_process_is_one_json_object_a_line_and_holds_no_bodies(
-    world: LiveSystem, intentc: Intentc
-) -> None:
+async def test_the_log_has_one_json_object_per_line_and_no_bodies(world: LiveSystem, intentc: Intentc) -> None:
     service = intentc.start()
     await service.settled(world.revision)
     await world.create("security_group", "g", display_name="a-canary-in-a-body")

@@ -70,7 +70,7 @@ def named(*resources: dict[str, Any]) -> list[str]:
     return [resource["name"].rpartition(":")[2] for resource in resources]
 
 
-async def test_a_rule_leads_to_its_sources_and_to_the_change_that_it_was_made_anew_for(asking: Asking) -> None:
+async def test_why_names_the_sources_of_a_rule_and_its_last_change(asking: Asking) -> None:
     db = await web_and_db(asking)
     answer = await asking.why("access-control-list", EGRESS)
     _, made = answer["parts"]
@@ -104,7 +104,7 @@ async def test_after_a_restart_all_but_when_and_by_which_way_is_reported_in_full
     assert again["missing"][0]["target"].endswith(":gone")
 
 
-async def test_after_a_restart_with_a_journal_in_files_these_show_when_and_by_which_way(
+async def test_why_answers_from_journal_files_after_a_restart(
     world: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     configuration = msgspec.json.decode(intentc.configuration.read_bytes())

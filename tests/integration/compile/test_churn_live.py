@@ -106,9 +106,7 @@ async def test_a_storm_of_changes_with_restarts_in_it_ends_as_a_compile_of_its_e
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_a_storm_over_an_api_server_that_comes_and_goes_ends_as_a_compile_of_its_end(
-    bare_world: LiveSystem, seed: int
-) -> None:
+async def test_a_storm_over_an_unstable_api_server_converges(bare_world: LiveSystem, seed: int) -> None:
     """The compiler's server is cut off again and again, requests under way included; the person's stays."""
     world = bare_world
     storm = _Storm(world, random.Random(seed))

@@ -135,7 +135,7 @@ async def test_an_api_server_that_is_away_while_changes_come_in_is_caught_up_wit
                 await world.assert_compiled()
 
 
-async def test_an_api_server_that_is_away_leaves_it_unknown_whether_all_is_well_though_nothing_is_queued(
+async def test_health_is_unknown_while_the_api_server_is_away(
     bare_world: LiveSystem,
 ) -> None:
     world = bare_world

@@ -193,7 +193,7 @@ async def test_a_version_is_added_migrated_and_dropped_and_no_output_is_written(
     assert await farming.stored("plot") == before
 
 
-async def test_a_version_that_is_dropped_too_early_is_an_error_of_the_check_and_deletes_nothing(
+async def test_check_reports_a_version_that_is_dropped_too_early(
     farming: Farming,
 ) -> None:
     before = await farming.stored("plot")

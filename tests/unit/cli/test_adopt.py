@@ -43,9 +43,7 @@ def test_it_takes_back_all_that_release_gave_up(intentc: Intentc, objects: Objec
     assert all(objects.annotations(uuid) == [mark()] for uuid in uuids)
 
 
-def test_an_object_with_another_uuid_is_left_as_it_is_and_the_way_out_is_named(
-    intentc: Intentc, objects: Objects
-) -> None:
+def test_adopt_leaves_an_object_with_another_uuid_and_says_what_to_do(intentc: Intentc, objects: Objects) -> None:
     uuid = objects.put("target:1:1", released())
     ended = intentc("adopt", "route_target", "target:1:1", "--yes")
     assert ended.code == 0

@@ -60,9 +60,7 @@ def test_a_missing_reaction_is_a_warning_with_an_example(intentc: Intentc, with_
     ]
 
 
-def test_a_held_intent_is_said_to_be_one_of_which_not_all_reads_are_known(
-    intentc: Intentc, tmp_path: Path, mocker: Any
-) -> None:
+def test_check_says_that_reads_of_a_held_intent_are_unknown(intentc: Intentc, tmp_path: Path, mocker: Any) -> None:
     mocker.patch(
         "intentc.compilers.contrail.security_group.SecurityGroupIntent.evaluate", side_effect=RuntimeError("no")
     )

@@ -38,7 +38,7 @@ def test_the_sample_is_a_document() -> None:
     assert found["whole"]["id"].endswith("/Microsoft.Network/applicationGateways/shop-gateway")
 
 
-def test_without_a_gateway_an_empty_one_is_assumed_and_the_order_of_files_does_not_matter(tmp_path: Path) -> None:
+def test_it_assumes_an_empty_gateway_and_ignores_the_order_of_files(tmp_path: Path) -> None:
     given = [service("cart"), endpoint_slice("cart", "10.0.0.1"), ingress("web", rule("a.test", ROOT))]
     one = compiled("appgw", file(tmp_path, *given), output="appgw")
     other = compiled("appgw", file(tmp_path, *given[::-1]), output="appgw")

@@ -13,7 +13,7 @@ SAMPLE = ROOT / "sample" / "gateway"
 TENANT = ROOT / "sample" / "tenant.yml"
 
 
-def test_the_objects_come_in_the_order_of_their_creation_with_the_label_of_the_bridge() -> None:
+def test_objects_are_printed_in_creation_order_with_the_bridges_label() -> None:
     ended = compiled("gateway", SAMPLE, output="kubernetes")
     assert ended.code == 0
     objects = list(yaml.safe_load_all(ended.out))

@@ -74,7 +74,7 @@ def test_parts_are_chosen_by_a_text(intentc: Intentc) -> None:
 
 
 @pytest.mark.usefixtures("compiler")
-def test_a_resource_is_shown_with_what_follows_from_it_what_it_lacks_and_its_problems(intentc: Intentc) -> None:
+def test_why_shows_outputs_missing_targets_and_problems_of_a_resource(intentc: Intentc) -> None:
     shown = intentc("why", "security_group", "web").out
     assert "├── what follows from it (2)" in shown
     assert f"access_control_list {EGRESS}   as desired" in shown
@@ -151,6 +151,6 @@ def test_an_empty_name_is_rejected_in_the_words_of_the_command(intentc: Intentc)
 
 
 @pytest.mark.usefixtures("compiler")
-def test_graph_of_what_is_not_there_ends_as_why_does_and_of_a_wrong_kind_as_a_wrong_question(intentc: Intentc) -> None:
+def test_graph_of_a_missing_object_ends_like_why(intentc: Intentc) -> None:
     assert intentc("graph", "security_group", "absent").code == Exit.DIFFERENT
     assert intentc("graph", "security_grup", "absent").code == Exit.USAGE

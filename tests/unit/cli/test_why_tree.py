@@ -92,7 +92,7 @@ def test_reasons_of_which_each_suffices_are_distinguished_from_sources_of_which_
     ]
 
 
-def test_parts_that_are_there_for_the_reason_for_which_the_object_is_stand_in_one_line() -> None:
+def test_parts_with_the_reason_of_the_object_share_a_line() -> None:
     parts = [{"part": part, "reasons": [reason(source(WEB))]} for part in ("", "port", "routes")]
     assert lines(parts=parts, parts_total=3)[1:] == [
         "├── because of security_group d:web  (revision 7)",

@@ -31,9 +31,7 @@ ORDERS: list[tuple[Directive, str]] = [
 
 
 @pytest.mark.parametrize(("directive", "place"), ORDERS)
-def test_an_order_lies_under_its_sort_and_what_it_is_about_and_is_read_back_as_it_was(
-    directive: Directive, place: str
-) -> None:
+def test_a_directive_is_stored_under_its_kind_and_read_back(directive: Directive, place: str) -> None:
     assert directive_key("west", directive) == f"/intentc/west/directives/{place}"
     sort, about = place.split("/")
     assert decode(sort, about, encode(directive)) == directive

@@ -191,9 +191,7 @@ async def test_what_a_retry_ended_is_withdrawn_before_it(store: FaultyStore) -> 
     assert [known.directive for known in obeying.done()] == [SUSPECT, Retry()]
 
 
-async def test_a_retry_of_one_takes_it_back_that_it_was_given_up_and_a_retry_of_all_does_not(
-    store: FaultyStore, book: Book
-) -> None:
+async def test_only_a_retry_of_one_intent_ends_its_drop(store: FaultyStore, book: Book) -> None:
     await book.put(Drop(kind="net", uuid="u", mod_revision=3))
     await book.put(Drop(kind="net", uuid="v", mod_revision=3))
     await book.put(Retry(kind="net", uuid="u"))

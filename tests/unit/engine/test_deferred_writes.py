@@ -139,7 +139,7 @@ async def test_conflicts_count_in_a_row_only(box_system: BoxSystem) -> None:
     assert await box_system.contents() == {"a": "three"}
 
 
-async def test_a_lost_answer_whose_write_was_made_does_not_count_as_a_conflict_of_the_next_one(
+async def test_a_lost_answer_of_a_made_write_is_no_conflict(
     box_system: BoxSystem,
 ) -> None:
     for text in ("one", "two", "three", "four"):

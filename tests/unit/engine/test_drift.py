@@ -51,7 +51,7 @@ def test_an_object_whose_claims_changed_has_not_drifted(drift: Drift) -> None:
     assert not drift.differs(NAME, 2, CONTENT)
 
 
-def test_an_object_that_is_set_back_again_and_again_is_contended_and_the_field_is_named(drift: Drift) -> None:
+def test_an_object_that_is_reverted_repeatedly_is_contended(drift: Drift) -> None:
     reverted(drift, CONTENTION_REVERTS - 1)
     assert drift.contention(NAME) is None
     reverted(drift, 1)

@@ -28,7 +28,7 @@ async def test_the_journal_shows_the_path_and_the_revision_of_its_source(box_sys
     assert (entry.path, entry.source_revision) == ((b, a), box_system.engine.world.mod_revision(b))
 
 
-async def test_one_that_goes_on_once_it_has_its_number_keeps_the_path_that_it_began_with(box_system: BoxSystem) -> None:
+async def test_an_intent_that_waited_for_an_allocation_keeps_its_path(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="number")
     a = await box_system.key("box", "a")
     waiting, done = (line for line in box_system.engine.journal if isinstance(line, Entry))
@@ -44,7 +44,7 @@ async def test_a_missing_reaction_has_no_path(box_system: BoxSystem) -> None:
     assert (entry.path, entry.source_revision) == ((), 0)
 
 
-async def test_the_end_of_an_intent_is_journalled_with_what_it_leaves_and_its_name_is_remembered(
+async def test_the_end_of_an_intent_is_journalled_with_its_name(
     box_system: BoxSystem,
 ) -> None:
     await box_system.boxes("a")
@@ -67,7 +67,7 @@ def manifest(kind: str, name: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-async def test_where_the_map_and_a_fact_lead_to_an_intent_the_path_is_that_of_the_map() -> None:
+async def test_the_path_of_the_map_wins_over_that_of_a_fact() -> None:
     service = await toy()
     gateway, path = await path_to_the_gateway(service)
     assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_route", "toy_gateway"]

@@ -60,7 +60,7 @@ async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing
     assert await box_system.contents() == {}
 
 
-async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approval_at_any_later_listing(
+async def test_deferred_deletes_seen_live_need_no_later_approval(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intentc.engine.engine._READ_BACK_PERIOD", 0.001)

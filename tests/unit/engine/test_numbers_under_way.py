@@ -95,7 +95,7 @@ async def test_a_number_stays_taken_while_the_delete_of_what_carries_it_is_under
         assert list((await box_system.numbers()).values()) == [2]
 
 
-async def test_an_engine_has_not_converged_while_a_number_is_to_be_freed_although_all_writes_have_ended(
+async def test_an_engine_has_not_converged_before_it_freed_an_allocation(
     box_system: BoxSystem, mocker: MockerFixture
 ) -> None:
     """The watch shows the deletion before its answer arrives, so that the end of the write is the last event. The
@@ -215,7 +215,7 @@ async def test_an_acknowledged_delete_releases_the_number_before_its_echo(box_sy
     assert not box_system.engine.progress.allocations_idle
 
 
-async def test_a_number_that_was_granted_after_a_pause_is_no_longer_the_one_that_waits_alone(
+async def test_an_allocation_granted_after_a_pause_no_longer_waits_alone(
     box_system: BoxSystem,
 ) -> None:
     await box_system.boxes("a", text="number", settle=False)

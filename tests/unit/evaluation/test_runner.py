@@ -149,7 +149,7 @@ def test_an_exception_fails_the_intent_with_its_name_and_place() -> None:
     assert failed.source.endswith("@1")
 
 
-def test_an_exception_comes_with_the_authors_frames_down_to_where_it_was_raised_and_its_causes() -> None:
+def test_an_exception_has_the_authors_frames_and_its_causes() -> None:
     world = toy_world()
 
     def inner() -> None:

@@ -89,7 +89,7 @@ async def test_the_name_of_an_absent_child_is_completed_by_its_parents(system: C
     assert absent.name.fq_name == ("default-domain", "blue", "web", "another")
 
 
-async def test_what_is_claimed_and_not_there_is_found_by_name_by_its_end_and_by_the_uuid_that_it_will_have(
+async def test_a_claimed_object_is_found_before_it_exists(
     box_system: BoxSystem,
 ) -> None:
     box_system.write.failures["a"] = [Rejected(422, "no such colour")]

@@ -189,7 +189,7 @@ async def test_the_history_of_a_resource_is_its_evaluations_and_those_that_it_le
     assert reported == ["b", "b", "a"]
 
 
-async def test_after_a_restart_without_files_the_path_is_not_known_but_what_was_done_since_is(
+async def test_after_a_restart_without_files_only_the_path_is_unknown(
     box_system: BoxSystem,
 ) -> None:
     again = BoxSystem(box_system.offline.store)

@@ -151,7 +151,7 @@ async def test_a_reason_that_needs_more_than_another_one_is_left_out(
     assert reported["content"] == reported[""], "a field of which nothing is reported is there as the object is"
 
 
-async def test_a_fact_that_an_author_names_as_a_source_stands_for_those_who_contribute_to_it(
+async def test_a_fact_named_as_source_stands_for_its_contributors(
     shop: MemoryService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     otherwise = GatewayIntent.evaluate

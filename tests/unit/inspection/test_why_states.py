@@ -182,7 +182,7 @@ async def test_an_intent_that_reads_what_cannot_be_read_names_it(box_system: Box
     assert entry["on"] == {"kind": "box", "name": "seen", "uuid": key.uuid}
 
 
-async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once_it_is_fixed(
+async def test_a_reader_of_a_repaired_resource_is_no_longer_held(
     box_system: BoxSystem,
 ) -> None:
     await box_system.boxes("seen")

@@ -115,7 +115,7 @@ def test_rubbish_in_a_file_is_passed_over(tmp_path: Path, rubbish: bytes) -> Non
     assert revisions(tmp_path, mark_of_object(RULES)) == [2, 1]
 
 
-def test_two_processes_at_once_write_files_of_their_own_and_take_away_none_of_the_others(tmp_path: Path) -> None:
+def test_two_processes_write_journal_files_of_their_own(tmp_path: Path) -> None:
     quiet, busy = ring(tmp_path, "host-1"), ring(tmp_path, "host-2")
     quiet.append(text(evaluated(1, MORE)))
     for revision in range(500):

@@ -117,9 +117,7 @@ def test_what_is_no_file_is_passed_over_and_said_once(
 
 
 @MADE
-def test_a_ring_goes_on_beside_what_is_no_file_and_keeps_as_many_as_it_should(
-    tmp_path: Path, make: Callable[[Path], None]
-) -> None:
+def test_a_ring_ignores_what_is_no_file_and_keeps_its_size(tmp_path: Path, make: Callable[[Path], None]) -> None:
     for number in (91, 92, 93, 94):
         make(tmp_path / f"journal-{number:08}.jsonl")
     for revision in range(300):

@@ -117,7 +117,7 @@ def test_an_intent_that_counts_itself_up_is_a_cycle_of_one() -> None:
     assert "net a → hint fa → net a;" in world.held[key("net/a")].message
 
 
-def test_an_intent_that_only_reads_the_facts_of_a_cycle_is_not_held_and_sees_the_last_value(circle: FactWorld) -> None:
+def test_a_reader_of_facts_in_a_cycle_is_not_held(circle: FactWorld) -> None:
     assert key("net/watcher") not in circle.held
     assert key("net/watcher") not in circle.jobs
 

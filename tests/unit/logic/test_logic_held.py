@@ -100,7 +100,7 @@ def test_deeply_nested_json_is_held(world: Service) -> None:
     assert set(world.held) == keys("net/a")
 
 
-def test_a_manifest_without_a_name_is_held_and_one_with_a_wrong_field_keeps_its_name(world: Service) -> None:
+def test_a_manifest_without_a_name_is_held(world: Service) -> None:
     world.apply(
         snapshot(
             broken("route", "one", 1, value=b'{"metadata": {}, "spec": {}}'),

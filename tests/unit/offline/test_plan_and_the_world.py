@@ -98,7 +98,7 @@ async def test_what_follows_over_facts_names_the_resource_that_was_changed() -> 
     assert [(owner.kind, owner.name) for owner in route.because] == [("mapping", "sample:greeting-canary")]
 
 
-async def test_a_part_that_changes_is_owed_to_what_its_reasons_name_and_not_to_whose_list_it_stands_in(
+async def test_a_changed_part_is_due_to_the_sources_of_its_reasons(
     tenant: PlannedSystem,
 ) -> None:
     planned = await tenant.plan(Input(delete=True, kind="security_group", names=("web",), remove_references=True))

@@ -46,7 +46,7 @@ async def test_the_map_in_force_is_no_difference(tmp_path: Path) -> None:
     assert (found.edges, found.reach, found.missing, found.fixed, found.writes) == ((), (), (), (), ())
 
 
-async def test_an_edge_that_is_taken_out_shows_who_is_no_longer_reached_and_what_is_missed(tmp_path: Path) -> None:
+async def test_a_removed_edge_shows_lost_reach_and_missed_reads(tmp_path: Path) -> None:
     found = await compared(with_map(tmp_path, FEET, FEET.replace(", logical_router", "")))
     (edge,) = found.edges
     assert (edge.action, edge.kind, edge.cause, edge.to) == (

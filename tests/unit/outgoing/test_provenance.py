@@ -27,7 +27,7 @@ def former() -> dict[str, Any]:
     return {**claimed_fields(JOB, phase=2), "annotations": MARK}
 
 
-def test_the_manifest_of_an_object_has_the_mark_the_name_and_the_phase_that_it_had() -> None:
+def test_a_recovered_manifest_has_the_mark_name_and_phase() -> None:
     found = restored(live(phase=2))
     assert found is not None
     assert found.uuid == object_uuid("lab", Name("manifest", ("shop", "job.batch--migrate")), "1234")
@@ -40,7 +40,7 @@ def test_the_manifest_of_an_object_has_the_mark_the_name_and_the_phase_that_it_h
     }
 
 
-def test_the_object_is_right_for_the_manifest_that_it_gives_back_and_for_the_former_one() -> None:
+def test_an_object_fits_its_recovered_manifest_and_the_former_one() -> None:
     found = restored(live(phase=2))
     assert found is not None
     lost = wanted_of(found.fields, "lab")

@@ -212,7 +212,7 @@ def test_whoever_made_it_our_finalizer_is_taken_from_what_is_being_deleted(made_
     assert world.finalizers(NORTH) == (None, frozenset({crate}))
 
 
-def test_what_the_server_made_and_is_being_deleted_loses_our_finalizer_and_is_not_deleted_again() -> None:
+def test_a_server_object_under_deletion_only_loses_our_finalizer() -> None:
     world, name = World(), Name("sack", ("valley", "one"))
     data = {"uuid": "s-one", "fq_name": list(name.fq_name)}
     world.store("sack", {**data, "metadata": {"finalizers": [OURS]}})

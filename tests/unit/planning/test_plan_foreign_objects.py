@@ -127,7 +127,7 @@ def test_a_taken_name_alone_shows_nothing_of_ours(world: PlanningWorld) -> None:
     assert world.planner.shows_unclaimed(ROUTER)
 
 
-def test_a_field_of_a_taken_object_on_which_others_disagree_stays_as_the_user_gave_it(world: PlanningWorld) -> None:
+def test_a_disputed_field_of_a_taken_object_keeps_the_users_value(world: PlanningWorld) -> None:
     world.put("router", "r", note="mine")
     world.book.replace(GROUP, [ResourceClaim(ROUTER, None, "uuid-g", (("note", "x"),))])
     world.book.replace(origin("h"), [PropertyClaim(ROUTER, "note", "y")])

@@ -160,7 +160,7 @@ async def test_nothing_is_written_twice(store: MemoryStore, held: Held) -> None:
 
 
 @pytest.mark.parametrize(("error", "again"), [(Unavailable("away"), True), (Failure("too large"), False)])
-async def test_a_value_that_etcd_rejects_is_not_sent_again_and_one_that_did_not_arrive_is(
+async def test_only_a_value_that_did_not_arrive_is_sent_again(
     store: MemoryStore,
     values: RetainedValues,
     held: Held,

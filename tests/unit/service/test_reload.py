@@ -234,9 +234,7 @@ async def test_a_pipe_in_place_of_a_file_is_rejected_and_not_waited_for(workshop
     assert await workshop.reload(FURTHER)
 
 
-async def test_files_that_are_not_read_in_time_leave_the_former_in_force_and_the_next_reload_its_turn(
-    workshop: Workshop, mocker: MockerFixture
-) -> None:
+async def test_a_reload_that_times_out_changes_nothing(workshop: Workshop, mocker: MockerFixture) -> None:
     answers = threading.Event()
     mocker.patch("intentc.service.reload.READING_SECONDS", 0.1)
     hung = mocker.patch.object(workshop.reloading, "_read", side_effect=lambda: answers.wait(30))
@@ -338,7 +336,7 @@ async def test_missing_reactions_are_counted_anew_under_another_map(workshop: Wo
     assert workshop.engine.progress.missing_reactions == {}
 
 
-async def test_however_often_it_is_asked_for_one_goes_on_at_a_time_and_the_last_wins(workshop: Workshop) -> None:
+async def test_one_reload_runs_at_a_time_and_the_last_wins(workshop: Workshop) -> None:
     maps = [WITHOUT, FURTHER]
     under_way: list[str] = []
 

@@ -55,7 +55,7 @@ async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_d
             assert two.ready() == (True, ())
 
 
-async def test_a_standby_takes_over_at_once_when_the_leader_ends_in_peace_and_does_not_list_again(
+async def test_a_standby_takes_over_from_an_ended_leader_without_a_relist(
     store: FaultyStore,
 ) -> None:
     first, second = BoxSystem(store), BoxSystem(store)

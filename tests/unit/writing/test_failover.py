@@ -47,7 +47,7 @@ def busy(request: httpx2.Request) -> httpx2.Response:
 
 
 @pytest.mark.parametrize("failure", [refused, busy])
-async def test_a_write_that_a_server_did_not_carry_out_goes_to_the_next_which_stays_in_use(
+async def test_a_write_that_failed_at_one_server_goes_to_the_next(
     failure: Callable[[httpx2.Request], httpx2.Response],
 ) -> None:
     servers = Servers()

@@ -72,7 +72,7 @@ def test_a_tag_makes_a_difference() -> None:
     assert differing_parts(changed, small_gateway()) == ["tags"]
 
 
-def test_a_property_that_azure_filled_in_makes_no_difference_once_it_was_seen_after_a_write() -> None:
+def test_a_property_that_azure_filled_in_is_no_difference() -> None:
     learned, shown = ServerDefaults(), small_gateway()
     shown["properties"]["probes"] = [item("probes", "probe", protocol="Http", newest="7")]
     wanted = small_gateway()

@@ -269,7 +269,7 @@ async def test_another_cluster_is_mirrored_only_when_the_deletions_of_every_kind
         assert await world.stored("service") == {}
 
 
-async def test_a_cluster_whose_id_can_t_be_read_is_no_known_one_until_that_is_granted(world: _World) -> None:
+async def test_a_cluster_is_unknown_while_its_id_is_unreadable(world: _World) -> None:
     world.cluster.put(MAPPINGS, _mapping("one"))
     async with world.bridge():
         await until_true(world.synced)
@@ -319,7 +319,7 @@ async def test_a_cluster_without_a_readable_id_is_mirrored_once_that_is_approved
         assert bridge.status()["attention"] == []
 
 
-async def test_a_copy_that_can_t_be_read_as_its_kind_is_replaced_and_deleted_with_its_object(world: _World) -> None:
+async def test_an_unreadable_copy_is_replaced_and_deleted_with_its_object(world: _World) -> None:
     world.cluster.put(MAPPINGS, _mapping("one"))
     world.cluster.put(MAPPINGS, _mapping("two"))
     async with world.bridge():

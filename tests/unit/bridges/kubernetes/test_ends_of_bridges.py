@@ -70,7 +70,7 @@ async def test_a_bridge_that_is_killed_between_any_two_writes_makes_the_same_and
     assert number > 15
 
 
-async def test_a_bridge_that_is_killed_at_any_write_of_an_end_leaves_nothing_and_keeps_the_order() -> None:
+async def test_a_bridge_killed_at_any_write_still_deletes_in_order() -> None:
     number, went_on = 0, True
     while went_on:
         number += 1

@@ -140,7 +140,7 @@ async def test_who_does_not_lead_reports_nothing() -> None:
     assert system.reported == [("u", "a")]
 
 
-async def test_a_namespace_that_gets_no_events_holds_up_no_other_and_is_asked_less_and_less() -> None:
+async def test_a_namespace_that_rejects_events_delays_no_other() -> None:
     system = _System()
     system.problems, system.held = {**_many(0, 60), Key("mill", "m"): _notes("a")}, {"farm"}
     await system.look()
@@ -219,7 +219,7 @@ async def test_a_lasting_problem_is_reported_again_when_the_cluster_has_dropped_
     assert (system.asked, len(system.reported)) == (3, 2)
 
 
-async def test_many_lasting_problems_are_looked_at_again_a_few_at_a_time_after_the_new_ones() -> None:
+async def test_lasting_problems_are_repeated_a_few_at_a_time() -> None:
     system = _System()
     system.problems = _many(0, 90)
     await system.look()

@@ -60,7 +60,7 @@ def test_nothing_that_refers_to_it_is_sent_before_the_answer() -> None:
     assert names_in(envoy.receives()) == {CONFIGURATION}
 
 
-def test_a_secret_that_is_all_that_changed_is_sent_at_once_and_counts_as_answered_after_that() -> None:
+def test_a_changed_secret_alone_is_sent_at_once() -> None:
     bench = published(secret("s", generic_secret={"secret": {"inline_string": "old"}}))
     envoy = Envoy(bench)
     envoy.asks(Type.SECRETS, "s")
@@ -188,7 +188,7 @@ def test_a_rejected_response_is_not_repeated_until_something_was_changed() -> No
     assert bench.world.states.rejected() == [("envoy_route", "bad")]
 
 
-def test_after_a_rejected_cluster_the_routes_of_the_same_round_are_sent_with_the_next_one() -> None:
+def test_routes_after_a_rejected_cluster_wait_for_the_next_round() -> None:
     bench = gateway()
     envoy = connected(bench)
     want(bench.world, cluster("bad"), route("n"))

@@ -102,7 +102,7 @@ async def test_an_object_that_nobody_ever_planned_is_planned(start: Start, monke
     assert await system.content("a") == "first"
 
 
-async def test_what_is_stale_by_way_of_a_fact_is_repaired_at_its_source_and_only_that_is_named() -> None:
+async def test_an_audit_names_the_source_of_a_stale_fact() -> None:
     """The service's fact is stale, the gateway's listener only follows from it. The route has changed, too, but the
     gateway has been evaluated since."""
     loaded = load_all([toy])

@@ -18,10 +18,10 @@ from intentc.dev.child_process import free_ports
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete
-from tests.support import etcd_members
-from tests.support.etcd_cluster import Cluster, running_cluster
+from tests.chaos import etcd_members
+from tests.faults.etcd_cluster import Cluster, running_cluster
+from tests.faults.process_system import Settings, compiler_settings, server_settings, written
 from tests.support.live_system import PERSON, LiveSystem
-from tests.support.process_system import Settings, compiler_settings, server_settings, written
 from tests.support.processes import Process, start
 
 _COMPILERS = 3

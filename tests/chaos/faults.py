@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 
 from anyio.to_thread import run_sync
 
+from tests.chaos import etcd_members
 from tests.chaos.cluster_system import ClusterSystem
-from tests.support import etcd_members
 
 
 class Faults:

@@ -9,7 +9,7 @@ import pytest
 from intentc.loading.paths import reactions_file
 from intentc.logic.dependencies import DependencyProcessor, findings, load
 from intentc.model import Key
-from tests.support.simulated_system import LOADED
+from tests.simulation.simulated_system import LOADED
 
 ANCESTOR = """\
 intent-compiler:

@@ -23,9 +23,9 @@ from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.faults.faulty_system import FaultySystem, faulty_system
+from tests.faults.process_system import ProcessSystem, running_bench
 from tests.integration.conftest import etcd, etcd_store, fresh_etcd, fresh_etcd_store
 from tests.support.live_fixtures import bare_world, loaded, world
-from tests.support.process_system import ProcessSystem, running_bench
 
 __all__ = ["bare_world", "etcd", "etcd_store", "fresh_etcd", "fresh_etcd_store", "loaded", "world"]
 

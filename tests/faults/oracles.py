@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from intentc.watch.protocol import prefix_end
+from tests.faults.process_system import ProcessSystem
 from tests.oracle.contrail import mark
 from tests.support.live_system import LiveSystem
-from tests.support.process_system import ProcessSystem
 from tests.support.processes import Process, Usage
 
 MANY = 20

@@ -9,10 +9,10 @@ import pytest
 from intentc.model import MARK_KEY, Mark, Name, object_uuid
 from tests.faults.load import Change, Tenants
 from tests.faults.oracles import changed, check, everything, listed
+from tests.faults.process_system import ProcessSystem
 from tests.faults.scale import BASE, HALF_BUILT_DRIFTED, HALF_BUILT_ORPHANS
 from tests.faults.scale_writing import seeded
 from tests.oracle.contrail import mark
-from tests.support.process_system import ProcessSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -16,9 +16,9 @@ from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete
 from tests.faults.load import Tenants
 from tests.faults.oracles import check
+from tests.faults.process_system import ProcessSystem, running_bench
 from tests.faults.scale import CHAINS, KILL_PATIENCE, RANDOM_KILLS, VISITS
 from tests.faults.scale_writing import seeded
-from tests.support.process_system import ProcessSystem, running_bench
 from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

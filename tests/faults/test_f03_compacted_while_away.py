@@ -6,9 +6,9 @@ import pytest
 
 from tests.faults.load import Tenants
 from tests.faults.oracles import check, listed
+from tests.faults.process_system import ProcessSystem
 from tests.faults.scale import BASE, WHILE_AWAY
 from tests.faults.scale_writing import seeded
-from tests.support.process_system import ProcessSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -13,9 +13,9 @@ import pytest
 
 from tests.faults.load import Tenants
 from tests.faults.oracles import check
+from tests.faults.process_system import ProcessSystem
 from tests.faults.scale import BASE
 from tests.faults.scale_writing import seeded
-from tests.support.process_system import ProcessSystem
 from tests.support.processes import Process
 from tests.support.waiting import until_true
 

@@ -11,9 +11,9 @@ import pytest
 from intentc.watch.protocol import Put
 from tests.faults.load import Tenants
 from tests.faults.oracles import check, listed
+from tests.faults.process_system import ProcessSystem
 from tests.faults.scale import BASE, FRAGMENTED_BYTES, TRANSACTION_KEYS
 from tests.faults.scale_writing import seeded
-from tests.support.process_system import ProcessSystem
 from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

@@ -7,12 +7,12 @@ import time
 import anyio
 import pytest
 
+from tests.faults.fault_proxy import Way
 from tests.faults.load import Tenants
 from tests.faults.oracles import check, listed
+from tests.faults.process_system import HEARTBEAT_SECONDS, ProcessSystem
 from tests.faults.scale import BASE, PUTS_IN_SILENCE, SILENT_SECONDS, in_full
 from tests.faults.scale_writing import seeded
-from tests.support.fault_proxy import Way
-from tests.support.process_system import HEARTBEAT_SECONDS, ProcessSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat
+from tests.faults.process_system import ProcessSystem
 from tests.faults.scale import BASE, FLAPPING_SECONDS, FLAPPING_SETTLED_AFTER, FULL
 from tests.faults.scale_writing import seeded
-from tests.support.process_system import ProcessSystem
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

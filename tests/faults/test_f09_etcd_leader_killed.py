@@ -12,12 +12,12 @@ from anyio.to_thread import run_sync
 
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
+from tests.faults.etcd_cluster import Cluster, running_cluster
 from tests.faults.load import Tenants
 from tests.faults.oracles import check
+from tests.faults.process_system import ProcessSystem, running_bench
 from tests.faults.scale import BASE, in_full
 from tests.faults.scale_writing import seeded
-from tests.support.etcd_cluster import Cluster, running_cluster
-from tests.support.process_system import ProcessSystem, running_bench
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

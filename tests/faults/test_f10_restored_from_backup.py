@@ -19,9 +19,9 @@ from intentc.dev.etcd_server import Etcd
 from intentc.watch.protocol import Put
 from tests.faults.load import Tenants
 from tests.faults.oracles import check
+from tests.faults.process_system import ProcessSystem
 from tests.faults.scale import BASE
 from tests.faults.scale_writing import seeded
-from tests.support.process_system import ProcessSystem
 from tests.support.processes import Process
 from tests.support.programs import etcdctl
 from tests.support.waiting import pauses

@@ -14,11 +14,11 @@ import pytest
 from intentc.watch.protocol import Put
 from tests.faults.load import REACHED, Tenants
 from tests.faults.oracles import check, listed
+from tests.faults.process_system import ProcessSystem
 from tests.faults.scale import BASE, BURST, BURST_SECONDS, FULL
 from tests.faults.scale_writing import seeded
 from tests.support.contrail_content import LOCAL, group, rule, rules
 from tests.support.live_system import PROJECT, LiveSystem
-from tests.support.process_system import ProcessSystem
 from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

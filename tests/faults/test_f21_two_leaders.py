@@ -13,12 +13,12 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
+from tests.faults.fault_proxy import Way, fault_proxy
 from tests.faults.load import Tenants
 from tests.faults.oracles import check, everything
+from tests.faults.process_system import LEASE_SECONDS, ProcessSystem
 from tests.faults.scale import BASE, TAKEOVERS, in_full
 from tests.faults.scale_writing import seeded
-from tests.support.fault_proxy import Way, fault_proxy
-from tests.support.process_system import LEASE_SECONDS, ProcessSystem
 from tests.support.processes import Process
 from tests.support.waiting import pauses
 

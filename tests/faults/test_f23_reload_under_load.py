@@ -18,10 +18,10 @@ import pytest
 
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat, listed
+from tests.faults.process_system import ProcessSystem
 from tests.faults.scale import BASE, RELOADS
 from tests.faults.scale_writing import seeded
 from tests.support.contrail_content import LOCAL, group, rule, rules
-from tests.support.process_system import ProcessSystem
 from tests.support.shipped_map import SHIPPED, WITHOUT_GROUPS, to_groups
 from tests.support.waiting import pauses
 

@@ -16,12 +16,12 @@ import anyio
 import pytest
 
 from intentc.dev.etcd_server import Etcd
+from tests.faults.fault_proxy import Way
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat
+from tests.faults.process_system import ProcessSystem
 from tests.faults.scale import SOAK, SOAK_LEFT, SOAK_ROUND_SECONDS, SOAK_SECONDS, Scale, in_full
 from tests.faults.scale_writing import seeded
-from tests.support.fault_proxy import Way
-from tests.support.process_system import ProcessSystem
 from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.fault_proxy import FaultProxy, Way, fault_proxy
+from tests.faults.fault_proxy import FaultProxy, Way, fault_proxy
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio

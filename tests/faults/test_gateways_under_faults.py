@@ -15,12 +15,12 @@ import pytest
 from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.watch.etcd import EtcdStore
+from tests.faults.fault_proxy import Way
 from tests.faults.gateway_load import Gateway, GatewayWorld
 from tests.faults.oracles import check, listed
+from tests.faults.process_system import ProcessSystem, running_bench
 from tests.faults.scale import KILL_PATIENCE
 from tests.faults.scale_writing import seeded
-from tests.support.fault_proxy import Way
-from tests.support.process_system import ProcessSystem, running_bench
 from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

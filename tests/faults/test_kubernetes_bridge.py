@@ -21,9 +21,9 @@ from intentc.directives import AllowDeletes, Book
 from intentc.plugins import Loaded
 from intentc.reconcile import loop
 from intentc.reconcile.backoff import Backoff, Retries
+from tests.faults.fault_proxy import fault_proxy
 from tests.faults.scale import FULL
 from tests.faults.scale_writing import seeded
-from tests.support.fault_proxy import fault_proxy
 from tests.support.kube.fake_cluster import running_fake_cluster
 from tests.support.kube.mirrored_system import (
     KINDS,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.golden.comparing import Golden
+from tests.golden.comparing import Golden
 
 _REWRITTEN = "golden file rewritten"
 

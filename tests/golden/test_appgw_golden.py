@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from intentc.loading.yaml import load_documents
+from tests.golden.comparing import Golden
 from tests.oracle.appgw import COLLECTIONS, Naive
 from tests.support.appgw.random_worlds import ID, gateway
 from tests.support.appgw.system import DocumentSystem
 from tests.support.golden.cases import Case
-from tests.support.golden.comparing import Golden
 
 pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent / "appgw"

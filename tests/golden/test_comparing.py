@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from intentc.loading.yaml import load_yaml
+from tests.golden.comparing import Golden
 from tests.support.golden.cases import Case, written
-from tests.support.golden.comparing import Golden
 
 FORMER: dict[str, Any] = {"apiVersion": "intentc/v1", "resources": [{"kind": "a", "port": 1}], "problems": []}
 FOUND: dict[str, Any] = {**FORMER, "resources": [{"kind": "a", "port": 2}]}

@@ -23,12 +23,12 @@ from intentc.model.claims import claimed_parts
 from intentc.offline import offline
 from intentc.offline.offline import Offline
 from intentc.planning import Planner
+from tests.golden.comparing import Golden
+from tests.golden.projection import projected
 from tests.mutation.listed import redundant
 from tests.support.forking import Ended
 from tests.support.golden.cases import COMPILERS, Case, cases
-from tests.support.golden.comparing import Golden
 from tests.support.golden.compiling import compiled
-from tests.support.golden.projection import projected
 
 CASES = [case for compiler in COMPILERS for case in cases(compiler)]
 ADMITTED = [case for case in CASES if not case.as_stored]

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from intentc.logic.coverage import coverage
-from tests.support.gateway.worlds import World
+from tests.unit.gateway.worlds import World
 
 pytestmark = pytest.mark.anyio
 

@@ -14,14 +14,14 @@ import pytest
 from intentc.cli.input_files import apply_inputs, targets_first
 from intentc.loading.resources import load_resources
 from intentc.model import Key
+from tests.golden.comparing import Golden
+from tests.golden.projection import projected
 from tests.oracle import contrail_transparent
 from tests.oracle.contrail import Expected, World, expected, normal
 from tests.oracle.contrail_chains import INFORMATION, mirror_address_of
 from tests.oracle.naive_compile import SEEDS, NaiveCompile
 from tests.support.contrail_system import ContrailSystem
 from tests.support.golden.cases import Case, cases
-from tests.support.golden.comparing import Golden
-from tests.support.golden.projection import projected
 
 CASES = list(cases("contrail"))
 

@@ -18,8 +18,8 @@ from intentc.logic.dependencies.reactions import Edge, edges
 from tests.mutation import corpus, gateway_corpus
 from tests.mutation.listed import redundant
 from tests.mutation.stories import Corpus, MutantSystem, Story
-from tests.support.simulated_clock import simulate
-from tests.support.simulated_system import Saved
+from tests.simulation.simulated_clock import simulate
+from tests.simulation.simulated_system import Saved
 
 _BEGINNINGS: dict[tuple[str, bool], Saved] = {}
 

@@ -17,7 +17,7 @@ from tests.mutation.stories import Corpus, MutantSystem, Story
 from tests.oracle.contrail import Json
 from tests.oracle.contrail_policies import name_of, naming_unknown_policies
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, FqName, Put
-from tests.support.simulated_system import LOADED
+from tests.simulation.simulated_system import LOADED
 
 _NETWORK, _OTHER, _LAST, _UNATTACHED = NAMES[:4]
 _IP_FABRIC = ("default-domain", "default-project", "ip-fabric")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from intentc.logic.dependencies import ReactionMap
 from intentc.model import Batch, Change, Snapshot
 from intentc.plugins import Loaded
-from tests.support.simulated_system import Saved, SimulatedSystem
+from tests.simulation.simulated_system import Saved, SimulatedSystem
 
 
 class MutantSystem(SimulatedSystem):

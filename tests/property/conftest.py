@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.simulated_clock import SimulatedLoop
+from tests.simulation.simulated_clock import SimulatedLoop
 
 
 @pytest.fixture

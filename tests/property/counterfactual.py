@@ -19,7 +19,7 @@ from intentc.plugins import Loaded
 from intentc.watch.memory import MemoryStore
 from tests.oracle.contrail import Json, World
 from tests.property.steps import holders
-from tests.support.simulated_system import stored_world
+from tests.simulation.simulated_system import stored_world
 
 _EVERYTHING = ("\0", "\0")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")

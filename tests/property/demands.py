@@ -13,7 +13,7 @@ from tests.oracle.contrail_chains import INFORMATION
 from tests.oracle.contrail_route_targets import SPECIAL
 from tests.property.resources import Put
 from tests.property.steps import Step
-from tests.support.simulated_system import INSTALLATION, POOL, PORT_POOL, VLAN_POOLS, SimulatedSystem
+from tests.simulation.simulated_system import INSTALLATION, POOL, PORT_POOL, VLAN_POOLS, SimulatedSystem
 
 FIRST_NUMBER = 8_000_100
 FIRST_SHORT_NUMBER = 8_000

@@ -23,7 +23,7 @@ from tests.oracle.envoy_elements import Elements, answered
 from tests.property.demands import check_silence
 from tests.property.gateway_steps import ELEMENTS, FOREIGN, LOADED, WRITTEN
 from tests.property.gateways import ANNOTATION, BEYOND_THE_ORACLE, KINDS, REQUESTS
-from tests.support.simulated_system import INSTALLATION, SimulatedSystem
+from tests.simulation.simulated_system import INSTALLATION, SimulatedSystem
 
 ASKED = 120
 """Requests that are asked for in each example, of all that there are."""

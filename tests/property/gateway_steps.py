@@ -27,7 +27,7 @@ from tests.property.gateways import (
     gateways,
 )
 from tests.property.steps import DeleteLower, Step, fault_steps_over, picked
-from tests.support.simulated_system import SimulatedSystem
+from tests.simulation.simulated_system import SimulatedSystem
 
 LOADED: Loaded = load_all(find_compilers(["ambassador"]))
 ELEMENTS = tuple(kind for kind in LOADED.schema.kinds if kind.startswith("envoy_") and kind != "envoy_rejection")

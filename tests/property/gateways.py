@@ -21,8 +21,8 @@ from intentc.model import Key
 from intentc.model.manifest import manifest_identity
 from tests.oracle.ambassador import Request
 from tests.oracle.ambassador_manifests import Json, full
+from tests.simulation.simulated_system import SimulatedSystem
 from tests.support.certificates import Authority
-from tests.support.simulated_system import SimulatedSystem
 
 BEYOND_THE_ORACLE = {
     "ConsulResolver": "consul_resolver",

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from intentc.apiserver.errors import ApiError
 from tests.property.examples import Examples
 from tests.property.profiles import share
+from tests.simulation.simulated_clock import simulate
 from tests.support.app_system import Killed
-from tests.support.simulated_clock import simulate
 
 Step = tuple[Any, ...]
 Live = Callable[[list[Step]], Coroutine[Any, Any, set[str]]]

@@ -15,8 +15,8 @@ from intentc.model import Key
 from tests.oracle.contrail import Json, World, mark
 from tests.property import resources
 from tests.property.resources import FqName, Put
-from tests.support.request_faults import Outcome
-from tests.support.simulated_system import LAYOUT, SimulatedSystem
+from tests.simulation.request_faults import Outcome
+from tests.simulation.simulated_system import LAYOUT, SimulatedSystem
 
 USERS_KINDS = (
     "security_group",

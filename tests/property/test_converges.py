@@ -14,8 +14,8 @@ from tests.property.examples import Examples
 from tests.property.profiles import share
 from tests.property.resources import Put, large_tenants, relations, tenants
 from tests.property.steps import Step, histories
-from tests.support.simulated_clock import simulate
-from tests.support.simulated_system import SimulatedSystem
+from tests.simulation.simulated_clock import simulate
+from tests.simulation.simulated_system import SimulatedSystem
 
 MANY = 20
 """Objects that the compiler must have made before its silence says something (docs/engine.md §10)."""

@@ -9,7 +9,7 @@ from intentc.offline.offline import Offline
 from tests.property.demands import live
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, Put
 from tests.property.steps import Apply, ForeignList, Kill, Replace, Restart, Settle, Spoil
-from tests.support.simulated_system import LOADED, POOL, SimulatedSystem
+from tests.simulation.simulated_system import LOADED, POOL, SimulatedSystem
 
 pytestmark = pytest.mark.anyio
 

@@ -42,9 +42,9 @@ from tests.property.steps import (
     Spoil,
     Step,
 )
-from tests.support.request_faults import Outcome
-from tests.support.simulated_clock import simulate
-from tests.support.simulated_system import SimulatedSystem
+from tests.simulation.request_faults import Outcome
+from tests.simulation.simulated_clock import simulate
+from tests.simulation.simulated_system import SimulatedSystem
 
 _steps: st.SearchStrategy[Step] = st.one_of(
     st.builds(ApplyManifest, anything),

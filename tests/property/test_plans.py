@@ -14,8 +14,8 @@ from intentc.model import InvalidInput
 from intentc.offline.preview.report import Input
 from tests.property.profiles import share
 from tests.property.resources import Put, anything, tenants, without_automatic
-from tests.support.planned_system import PlannedSystem, changes_of, texts, uuids_in
-from tests.support.simulated_clock import simulate
+from tests.simulation.simulated_clock import simulate
+from tests.unit.offline.planned_system import PlannedSystem, changes_of, texts, uuids_in
 
 
 class Change(NamedTuple):

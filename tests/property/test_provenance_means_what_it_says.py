@@ -32,9 +32,9 @@ from tests.property.gateways import KINDS, gateways
 from tests.property.profiles import thorough, unshrunk
 from tests.property.resources import Put, large_tenants
 from tests.property.steps import holders
-from tests.support import simulated_system
-from tests.support.simulated_clock import simulate
-from tests.support.simulated_system import stored_world
+from tests.simulation import simulated_system
+from tests.simulation.simulated_clock import simulate
+from tests.simulation.simulated_system import stored_world
 
 _OBJECTS = 5
 """Objects that are asked about in each world."""

@@ -20,8 +20,8 @@ from tests.property import switches
 from tests.property.profiles import share
 from tests.property.resources import PROJECTS, Put, tenants, without_automatic
 from tests.property.steps import USERS_KINDS, Apply, ApplyInOrder, EditTargets, Step, histories
-from tests.support.simulated_clock import simulate
-from tests.support.simulated_system import INSTALLATION, LOADED, POOL, SimulatedSystem, stored_world
+from tests.simulation.simulated_clock import simulate
+from tests.simulation.simulated_system import INSTALLATION, LOADED, POOL, SimulatedSystem, stored_world
 
 SERVERS_FIELDS = frozenset(
     {

@@ -19,10 +19,10 @@ from intentc.loading.configuration.sections import Intentc
 from intentc.plugins import installed
 from intentc.watch.etcd import EtcdStore
 from tests.faults.load import Tenants
+from tests.faults.process_system import ProcessSystem, running_bench
 from tests.support.commands import PROGRAM, ROOT, Ended
 from tests.support.contrail_content import EVERYWHERE, LOCAL, group, rule, rules
 from tests.support.live_system import PROJECT
-from tests.support.process_system import ProcessSystem, running_bench
 from tests.support.processes import Process, environment_with
 
 SEED = 20261122

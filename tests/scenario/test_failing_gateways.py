@@ -21,8 +21,8 @@ from tests.property.gateway_demands import check_scratch, lived
 from tests.property.gateway_steps import LOADED
 from tests.property.gateway_world import manifest, world
 from tests.property.gateways import apply_manifest
-from tests.support.simulated_clock import simulate
-from tests.support.simulated_system import INSTALLATION, SimulatedSystem
+from tests.simulation.simulated_clock import simulate
+from tests.simulation.simulated_system import INSTALLATION, SimulatedSystem
 
 TRIGGER = ("default", "trigger")
 FACTS = retained_facts_prefix(INSTALLATION)

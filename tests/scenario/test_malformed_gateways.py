@@ -16,8 +16,8 @@ from tests.property.gateway_demands import Outcome, check_same, check_scratch, l
 from tests.property.gateway_steps import LOADED
 from tests.property.gateway_world import manifest, world
 from tests.property.gateways import KINDS, apply_manifest
-from tests.support.simulated_clock import simulate
-from tests.support.simulated_system import LAYOUT, SimulatedSystem
+from tests.simulation.simulated_clock import simulate
+from tests.simulation.simulated_system import LAYOUT, SimulatedSystem
 
 DEEP = b'{"fq_name": ["default", "deep"], "annotations": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 NAMELESS = [b"", b"not json", b"[]", DEEP]

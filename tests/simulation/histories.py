@@ -18,10 +18,10 @@ from hypothesis.strategies import SearchStrategy
 
 from tests.property.steps import Step
 from tests.simulation.faults import Happening, happenings
+from tests.simulation.simulated_clock import simulate
+from tests.simulation.simulated_system import SimulatedSystem
 from tests.simulation.subjects import CONTRAIL, Begin, Subject
 from tests.simulation.world import Simulation
-from tests.support.simulated_clock import simulate
-from tests.support.simulated_system import SimulatedSystem
 
 _BYTES = 65_536
 """Of chance for one history: more than any needs."""

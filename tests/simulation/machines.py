@@ -15,10 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests.property.examples import Examples
 from tests.property.steps import Settle, Step
 from tests.simulation.faults import Fault, Happening, live_faults, moments
+from tests.simulation.simulated_clock import simulated
+from tests.simulation.simulated_system import SimulatedSystem
 from tests.simulation.subjects import Subject
 from tests.simulation.world import Simulation
-from tests.support.simulated_clock import simulated
-from tests.support.simulated_system import SimulatedSystem
 
 
 class Machine(RuleBasedStateMachine):

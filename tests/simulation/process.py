@@ -22,10 +22,10 @@ from intentc.plugins import Loaded
 from intentc.service.service import build_service
 from intentc.watch.keys import leader_key
 from tests.simulation.link import Link, nothing
+from tests.simulation.request_faults import RequestFaults
+from tests.simulation.simulated_clock import now
+from tests.simulation.simulated_system import INSTALLATION, LAYOUT, CountingService
 from tests.support.faulty_store import FaultyStore
-from tests.support.request_faults import RequestFaults
-from tests.support.simulated_clock import now
-from tests.support.simulated_system import INSTALLATION, LAYOUT, CountingService
 
 CONFIGURATION = Configuration(etcd=Etcd(path=LAYOUT.prefix.strip("/")), intentc=Intentc(installation=INSTALLATION))
 _WITH_CLOCKS: tuple[Callable[..., Any], ...] = (assemble, Election.__init__)

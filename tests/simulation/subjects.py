@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from intentc.plugins import Loaded
 from tests.property import demands, gateway_demands, gateway_steps, gateways, resources, steps
 from tests.property.steps import Settle, Step
-from tests.support import simulated_system
-from tests.support.simulated_system import SimulatedSystem
+from tests.simulation import simulated_system
+from tests.simulation.simulated_system import SimulatedSystem
 
 Begin = Sequence[Any]
 """What users begin with, in this order."""

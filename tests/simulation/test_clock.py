@@ -10,7 +10,7 @@ import anyio
 import pytest
 from anyio import to_thread
 
-from tests.support.simulated_clock import NothingWillHappen, now, simulate
+from tests.simulation.simulated_clock import NothingWillHappen, now, simulate
 
 
 def test_an_hour_passes_at_once() -> None:

@@ -8,8 +8,8 @@ from tests.property.resources import NAMES, PROJECTS, Put
 from tests.property.steps import Apply, Forecast, Repair, Restart, TearDown
 from tests.simulation.faults import BackUp, Fault, Happening, KillNow, Restore, Silence, Slow
 from tests.simulation.histories import in_service
-from tests.support.request_faults import Outcome
-from tests.support.simulated_clock import simulate
+from tests.simulation.request_faults import Outcome
+from tests.simulation.simulated_clock import simulate
 
 PROJECT, OTHER_PROJECT = (Put("project", name, {}) for name in PROJECTS)
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from intentc.engine.engine import Engine
 from intentc.watch.protocol import Compacted
 from tests.simulation.process import DistantService, Process
+from tests.simulation.simulated_clock import now
+from tests.simulation.simulated_system import LAYOUT, SimulatedSystem
 from tests.simulation.subjects import CONTRAIL, Subject
-from tests.support.simulated_clock import now
-from tests.support.simulated_system import LAYOUT, SimulatedSystem
 
 _LONGEST = 900.0
 """Seconds after the last fault in which everything must have come to rest; back-offs grow up to a minute."""

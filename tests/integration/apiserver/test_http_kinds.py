@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from intentc.model import kebab
-from tests.support.contrail_kinds import PROJECT, SEEDED, SERVED, new
+from tests.unit.apiserver.contrail_kinds import PROJECT, SEEDED, SERVED, new
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -14,9 +14,9 @@ from intentc.service.audits import AuditFailed, AuditProcess
 from tests.integration.cli.plan_files import GROUP, changes_of, written
 from tests.support.commands import ROOT, SAMPLE, Intentc
 from tests.support.contrail_system import ContrailSystem
-from tests.support.diagnostics import ObservedCompiler
 from tests.support.live_system import PROJECT, LiveSystem
 from tests.support.waiting import PATIENCE
+from tests.unit.diagnostics.answered import ObservedCompiler
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -19,7 +19,7 @@ from intentc.model.kind import Relation
 from intentc.model.types import FieldSpec
 from intentc.watch.memory import MemoryStore
 from intentc.watch.memory_history import History
-from tests.support.contrail_kinds import SERVED, element_of, new, one_of_each
+from tests.unit.apiserver.contrail_kinds import SERVED, element_of, new, one_of_each
 
 from .conftest import PROJECT, Api, history_of, rejected
 

@@ -17,7 +17,7 @@ from intentc.model import Key, Kind
 from intentc.model.types import SCALARS, FieldSpec
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
-from tests.support.contrail_kinds import SCHEMA, SERVED, one_of_each
+from tests.unit.apiserver.contrail_kinds import SCHEMA, SERVED, one_of_each
 
 from .conftest import Api
 

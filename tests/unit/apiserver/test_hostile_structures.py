@@ -21,7 +21,7 @@ from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Kind
 from intentc.watch.memory import MemoryStore
 from tests.property.profiles import share
-from tests.support.contrail_kinds import (
+from tests.unit.apiserver.contrail_kinds import (
     JUNK,
     SCHEMA,
     SERVED,

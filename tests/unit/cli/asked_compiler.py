@@ -12,7 +12,7 @@ from intentc.diagnostics.serving import running_diagnostics
 from intentc.evaluation import Compiler as Package
 from intentc.inspection import Reader
 from intentc.testing import MemoryService, service_for
-from tests.support.diagnostics import ObservedCompiler
+from tests.unit.diagnostics.answered import ObservedCompiler
 
 
 @contextmanager

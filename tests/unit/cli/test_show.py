@@ -13,8 +13,8 @@ from intentc.cli.command_error import Exit
 from intentc.cli.commands.show import cell
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.loading.yaml import load_yaml
-from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.unit.cli.running import Intentc
+from tests.unit.diagnostics.answered import Answered, ObservedCompiler
 
 NOBODY = "127.0.0.1:1"
 ROWS: list[dict[str, Any]] = [

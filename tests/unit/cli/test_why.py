@@ -13,8 +13,8 @@ from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import Reader
 from intentc.loading.yaml import load_yaml
 from tests.support.contrail_system import ContrailSystem, rule, rules
-from tests.support.diagnostics import ObservedCompiler
 from tests.unit.cli.running import Intentc
+from tests.unit.diagnostics.answered import ObservedCompiler
 
 NOBODY = "127.0.0.1:1"
 EGRESS = "default-domain:blue:web:egress-access-control-list"

@@ -22,8 +22,8 @@ from intentc.diagnostics.serving import OpenToAll, UnusableCertificate, running_
 from intentc.loading.configuration import Address, FilePath, Secret
 from intentc.loading.configuration.sections import Diagnostics, DiagnosticsTls
 from tests.support.certificates import Authority, Issued, write_certificate
-from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE
+from tests.unit.diagnostics.answered import Answered, ObservedCompiler
 
 pytestmark = pytest.mark.anyio
 

@@ -15,8 +15,8 @@ from intentc.diagnostics.json_answers import MOST_BYTES, bounded, encoded
 from intentc.diagnostics.questions import Comparison, JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import resource_states as states
-from tests.support.diagnostics import INGRESS, WEB, Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE
+from tests.unit.diagnostics.answered import INGRESS, WEB, Answered, ObservedCompiler
 
 pytestmark = pytest.mark.anyio
 

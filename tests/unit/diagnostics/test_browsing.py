@@ -11,8 +11,8 @@ import pytest
 
 from intentc.diagnostics.app import MOST_ENTRIES
 from intentc.diagnostics.serving import running_diagnostics
-from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE
+from tests.unit.diagnostics.answered import Answered, ObservedCompiler
 
 pytestmark = pytest.mark.anyio
 

@@ -20,9 +20,9 @@ from intentc.diagnostics import serving
 from intentc.diagnostics.access import EVERYBODY, Access, Tls
 from intentc.listening.connections import MOST, PATIENCE, Connections, Listener, most_connections
 from tests.support.certificates import write_certificate
-from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE as WAIT
 from tests.support.waiting import until
+from tests.unit.diagnostics.answered import Answered, ObservedCompiler
 
 pytestmark = pytest.mark.anyio
 

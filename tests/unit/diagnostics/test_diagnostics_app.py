@@ -9,8 +9,8 @@ from starlette.routing import Route
 
 from intentc.diagnostics.app import HEADERS, diagnostics_app
 from intentc.diagnostics.serving import AddressInUse, running_diagnostics
-from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE
+from tests.unit.diagnostics.answered import Answered, ObservedCompiler
 
 pytestmark = pytest.mark.anyio
 

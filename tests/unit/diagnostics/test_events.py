@@ -15,8 +15,8 @@ from intentc.diagnostics import event_streams as events
 from intentc.diagnostics.event_streams import MOST_BACK, MOST_FOLLOWERS, short_status
 from intentc.diagnostics.questions import JournalQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
-from tests.support.diagnostics import Answered, ObservedCompiler, line
 from tests.support.waiting import PATIENCE
+from tests.unit.diagnostics.answered import Answered, ObservedCompiler, line
 
 pytestmark = pytest.mark.anyio
 

@@ -20,8 +20,8 @@ from intentc.diagnostics.metrics import compiler_metrics as metrics_of_compiler
 from intentc.loading.yaml import load_yaml
 from intentc.service.audits import PeriodicAudit
 from tests.support.box_system import BoxSystem
-from tests.support.compiler_service import service_of
 from tests.unit.engine.conftest import box_system
+from tests.unit.service.compiler_service import service_of
 
 __all__ = ["box_system"]
 

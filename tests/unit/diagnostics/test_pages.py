@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.questions import Comparison, JournalQuery, Neighbourhood, ObjectQuery, Unanswerable
 from intentc.model.comparison import text_at
-from tests.support.diagnostics import (
+from tests.unit.diagnostics.answered import (
     DATABASE,
     HTML,
     INGRESS,

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.pages import listings
 from intentc.diagnostics.questions import JournalQuery, NamedAs, Unanswerable, Why
-from tests.support.diagnostics import (
+from tests.unit.diagnostics.answered import (
     DATABASE,
     HTML,
     INGRESS,

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from intentc.diagnostics import pages
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.pages.assets import address
-from tests.support.diagnostics import INGRESS, Answered, ObservedCompiler, line, resource, why_of
+from tests.unit.diagnostics.answered import INGRESS, Answered, ObservedCompiler, line, resource, why_of
 
 HTML = {"Accept": "text/html"}
 LIMIT = 200_000

@@ -15,9 +15,9 @@ import pytest
 
 from intentc.inspection.pending_work import at, attention
 from intentc.reconcile.backoff import CONTENDED, CONTENTION_REVERTS
+from tests.simulation.simulated_clock import now, simulate
 from tests.support.box_system import BoxSystem
 from tests.support.engine_status import engine_status
-from tests.support.simulated_clock import now, simulate
 
 BOXES = ("a", "b", "c")
 EDITING_SECONDS = 900.0

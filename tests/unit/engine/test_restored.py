@@ -15,10 +15,10 @@ from intentc.offline.audit import Report
 from intentc.reconcile.failures import Unavailable
 from intentc.service.audits import PeriodicAudit
 from tests.support.box_system import BoxSystem
-from tests.support.compiler_service import service_of, serving
 from tests.support.engine_status import engine_status
 from tests.support.faulty_store import faults_of
 from tests.support.waiting import PATIENCE
+from tests.unit.service.compiler_service import service_of, serving
 
 pytestmark = pytest.mark.anyio
 

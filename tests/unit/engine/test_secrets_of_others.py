@@ -12,8 +12,8 @@ from intentc.evaluation import Compiled, Overview, Row
 from intentc.inspection import Reader
 from intentc.inspection.read_secrets import concealed_outputs, read_for, secrets_in
 from intentc.offline.preview.report import Plan
-from tests.support.planned_system import PlannedSystem, texts
 from tests.unit.engine.leaking import LISTENER, compiler, gateway, route
+from tests.unit.offline.planned_system import PlannedSystem, texts
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.gateway.documents import ADMIN, HTTP, gateway, gateway_class
-from tests.support.gateway.worlds import World
+from tests.unit.gateway.worlds import World
 
 pytestmark = pytest.mark.anyio
 

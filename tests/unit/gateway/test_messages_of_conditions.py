@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.gateway.documents import HTTP, Document, contour, early_class, early_gateway, gateway, gateway_class
-from tests.support.gateway.worlds import World
+from tests.unit.gateway.worlds import World
 
 pytestmark = pytest.mark.anyio
 

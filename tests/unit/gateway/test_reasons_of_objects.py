@@ -16,7 +16,7 @@ from tests.support.gateway.documents import (
     gateway,
     gateway_class,
 )
-from tests.support.gateway.worlds import World
+from tests.unit.gateway.worlds import World
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.planned_system import PlannedSystem, texts
+from tests.unit.offline.planned_system import PlannedSystem, texts
 
 TENANT = Path(__file__).parents[3] / "sample" / "tenant.yml"
 

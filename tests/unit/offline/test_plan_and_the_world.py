@@ -22,7 +22,7 @@ from intentc.planning import DeleteGuard
 from intentc.reconcile.failures import Denied
 from intentc.watch.protocol import Delete, RangeResult
 from intentc.writing.connection import in_process
-from tests.support.planned_system import PlannedSystem, changes_of, texts
+from tests.unit.offline.planned_system import PlannedSystem, changes_of, texts
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ import pytest
 
 from intentc.offline.preview import Plan
 from tests.support.golden.cases import cases
-from tests.support.planned_system import PlannedSystem, changes_of, texts
+from tests.unit.offline.planned_system import PlannedSystem, changes_of, texts
 
 pytestmark = pytest.mark.anyio
 

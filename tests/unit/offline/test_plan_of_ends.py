@@ -7,7 +7,7 @@ import pytest
 from intentc.offline.preview import Plan
 from intentc.testing import FakeCluster
 from tests.support.app.compiler import compiler
-from tests.support.planned_system import PlannedSystem, texts
+from tests.unit.offline.planned_system import PlannedSystem, texts
 
 pytestmark = pytest.mark.anyio
 

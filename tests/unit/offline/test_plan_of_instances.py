@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.offline.preview import Plan
-from tests.support.planned_system import PlannedSystem, texts
+from tests.unit.offline.planned_system import PlannedSystem, texts
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.app.compiler import compiler as app
-from tests.support.planned_system import PlannedSystem, texts
+from tests.unit.offline.planned_system import PlannedSystem, texts
 
 pytestmark = pytest.mark.anyio
 

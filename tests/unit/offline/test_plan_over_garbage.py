@@ -12,7 +12,7 @@ from intentc.model import Key
 from intentc.offline.offline import PATH
 from intentc.offline.preview.report import Input
 from intentc.watch.protocol import Put
-from tests.support.planned_system import PlannedSystem, changes_of, texts
+from tests.unit.offline.planned_system import PlannedSystem, changes_of, texts
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from intentc.offline.offline import PATH
 from intentc.offline.preview import Trial, gather
 from intentc.offline.preview.reacting import Comparison, compare
 from intentc.plugins import Loaded, find_compilers, load_all
-from tests.support.planned_system import PlannedSystem, texts
+from tests.unit.offline.planned_system import PlannedSystem, texts
 
 pytestmark = pytest.mark.anyio
 

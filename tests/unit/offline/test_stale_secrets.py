@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from intentc.offline.preview.report import Input, Plan, Saved, deviations
-from tests.support.planned_system import PlannedSystem, texts
 from tests.unit.engine.leaking import compiler, gateway, route
+from tests.unit.offline.planned_system import PlannedSystem, texts
 
 pytestmark = pytest.mark.anyio
 

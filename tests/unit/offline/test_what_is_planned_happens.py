@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.offline.preview.report import Input
-from tests.support.planned_system import PlannedSystem, changes_of, texts, uuids_in
+from tests.unit.offline.planned_system import PlannedSystem, changes_of, texts, uuids_in
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from intentc.reconcile import Loop, Pause, RequeueAfter, Result
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Throttled, Unavailable
-from tests.support.simulated_clock import now, simulate
+from tests.simulation.simulated_clock import now, simulate
 from tests.support.waiting import until
 
 _REQUEST = 0.01

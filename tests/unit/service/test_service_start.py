@@ -13,8 +13,8 @@ from intentc.reconcile.failures import Throttled, Unavailable
 from intentc.service import service as service_module
 from intentc.watch.memory import MemoryStore
 from tests.support.box_system import POOL, BoxSystem
-from tests.support.compiler_service import service_of
 from tests.support.waiting import PATIENCE
+from tests.unit.service.compiler_service import service_of
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ from intentc.service.synced import Unsynced, check_synced
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from tests.support.box_system import BoxSystem
-from tests.support.compiler_service import service_of
 from tests.support.waiting import until
+from tests.unit.service.compiler_service import service_of
 
 pytestmark = pytest.mark.anyio
 

@@ -16,9 +16,9 @@ from intentc.service.takeover import TakeOver
 from intentc.watch.keys import leader_key
 from intentc.watch.protocol import Delete, Put
 from tests.support.box_system import POOL, BoxSystem
-from tests.support.compiler_service import service_of, serving
 from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE
+from tests.unit.service.compiler_service import service_of, serving
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ from intentc.bridges.kubernetes.wire import Identity
 from intentc.loading.schemas import load_schema
 from intentc.model import Key
 from intentc.reconcile.failures import Denied
-from tests.support.simulated_clock import now, simulate
+from tests.simulation.simulated_clock import now, simulate
 from tests.support.waiting import until
 
 OURS = "example.com/ours"

@@ -24,7 +24,7 @@ import msgspec
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete
-from tests.support.fault_proxy import FaultProxy, fault_proxy
+from tests.faults.fault_proxy import FaultProxy, fault_proxy
 from tests.support.live_system import PERSON, LiveSystem
 from tests.support.processes import Process, start
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from tests.support.etcd_cluster import Cluster, Member
+from tests.faults.etcd_cluster import Cluster, Member
 
 _WITHIN = 60.0
 

@@ -31,10 +31,10 @@ from intentc.watch.protocol import KeyValue
 from intentc.writing.service import Allocation, Written
 from tests.oracle.contrail import Expected, Json, World, actual, expected, mark
 from tests.property.resources import Put
+from tests.simulation.request_faults import RequestFaults
+from tests.simulation.simulated_clock import now
 from tests.support.engine_status import engine_status
 from tests.support.faulty_store import FaultyStore
-from tests.support.request_faults import RequestFaults
-from tests.support.simulated_clock import now
 
 INSTALLATION = "lab"
 POOL = "route_target_number"

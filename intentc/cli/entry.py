@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from .command_error import EXIT_HELP, Exit, explain, is_address_in_use, show
-from .startup import heed, leave_hanging_threads, write_wholly
+from .process_edges import heed, leave_hanging_threads, write_wholly
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

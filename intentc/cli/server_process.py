@@ -22,7 +22,7 @@ import anyio
 import click
 
 from .connecting import diagnostics_access, open_store
-from .startup import current_terminal, is_closed, take
+from .process_edges import current_terminal, is_closed, take
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -10,9 +10,9 @@ from tests.support.waiting import PATIENCE
 
 _HANGING = textwrap.dedent("""
     import sys, threading
-    from intentc.cli import entry, startup
+    from intentc.cli import entry, process_edges
 
-    startup.leave_hanging_threads.__defaults__ = (0.2 if sys.argv[1] == "hang" else 3600.0,)
+    process_edges.leave_hanging_threads.__defaults__ = (0.2 if sys.argv[1] == "hang" else 3600.0,)
 
     def run(arguments):
         print("printed")

@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from intentc.cli import startup
+from intentc.cli import process_edges
 from intentc.cli.server_process import ended_by_signals
 from tests.support.waiting import PATIENCE
 
@@ -103,7 +103,7 @@ async def test_a_hang_up_that_came_before_is_answered_once() -> None:
         reloads += 1
 
     try:
-        startup.heed()
+        process_edges.heed()
         os.kill(os.getpid(), signal.SIGHUP)
         for _ in range(2):
             async with ended_by_signals(reload) as scope:
@@ -115,10 +115,10 @@ async def test_a_hang_up_that_came_before_is_answered_once() -> None:
 
 async def test_a_terminal_that_went_before_ends_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = os.openpty()
-    monkeypatch.setattr("intentc.cli.startup.current_terminal", lambda: theirs)
+    monkeypatch.setattr("intentc.cli.process_edges.current_terminal", lambda: theirs)
     former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
-        startup.heed()
+        process_edges.heed()
         os.close(ours)
         os.kill(os.getpid(), signal.SIGHUP)
         with anyio.fail_after(PATIENCE):
@@ -133,7 +133,7 @@ async def test_a_terminal_that_went_before_ends_the_block(monkeypatch: pytest.Mo
 def test_who_ignores_hang_ups_already_goes_on_doing_so() -> None:
     former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        startup.heed()
+        process_edges.heed()
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, former)

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from intentc.cli.startup import WholeWrites, write_wholly
+from intentc.cli.process_edges import WholeWrites, write_wholly
 
 _TICKS = 0.3
 """Seconds in which the budget's timer ticks several times."""

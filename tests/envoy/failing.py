@@ -22,7 +22,7 @@ def state(server: Server, envoy: Envoy) -> list[tuple[str, str]]:
     """Titles with texts."""
     world = server.world
     streams = [_stream(stream) for stream in world.streams]
-    states = {" ".join(key): _fields(world.states.get(key)) for key in world.states.rejected()}
+    states = {" ".join(key): _fields(state) for key, state in world.rejected.items()}
     found = {
         "xDS server": {**server.status(), "records to write": server.records.waiting, "pending": server.pending()},
         "rejected": states,

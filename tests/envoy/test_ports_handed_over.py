@@ -63,7 +63,7 @@ async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes
     await either.write(listener("ns/three", second))
 
     async def rejected() -> bool:
-        return bool(either.server.world.states.rejected())
+        return bool(either.server.world.rejected)
 
     await until_true(rejected)
     await either.write(gone("envoy_listener", "ns", "two"))

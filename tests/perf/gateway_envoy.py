@@ -42,7 +42,7 @@ async def envoy_over(world: World) -> AsyncIterator[Update]:
         with anyio.fail_after(_WITHIN_SECONDS):
             while not world.streams or any(stream.serial < world.serial for stream in world.streams):
                 await answered.wait()
-        assert not world.states.rejected(), world.states.rejected()
+        assert not world.rejected, list(world.rejected)
         return time.perf_counter() - began
 
     async with (

@@ -1,40 +1,83 @@
-"""Tracks each element's state with Envoy (wanted, acknowledged, rejected) and searches for the rejected one.
+"""Holds the state of one element with Envoy, and searches for the element that makes Envoy reject a response.
 
 Envoy rejects a whole route configuration for one bad route, and does not always say which. Elements that Envoy
 acknowledged before are not to blame, so the cause is among those *on trial*: in force and never acknowledged. Half of
-those on trial are set back to their last good version until the other half is acknowledged, and so on. The rejected
-element's last good version stays in force, unless it checks clients less strictly; a route without one gets a fallback
-(``encoding.fallback_routes``). All other elements take effect.
+those on trial are set back to their last good version until the other half is acknowledged, and so on (``Search``). The
+rejected element's last good version stays in force, unless it checks clients less strictly; a route without one gets a
+fallback (``encoding.fallback_routes``). All other elements take effect.
 
 State: the states belong to ``world``; only it changes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
+from enum import Enum
 
-from .addresses import in_use
-from .elements import LISTENER, TYPE_OF, Key, Type
+from .elements import ROUTE, Key
 from .encoding import Version, fallback_routes
 
 
-class ElementState:
-    """The state of one element with Envoy.
+class Phase(Enum):
+    """What is known of the version of an element that etcd holds."""
 
-    ``wanted``: the version in etcd, None if it is deleted; ``good``: the last version that Envoy acknowledged;
-    ``rejection``: why ``wanted`` is not in force, or empty; ``suspended``: set back to ``good`` during a search;
-    ``fallbacks``: what is offered in place of a rejected version if there is no good one, best first (Envoy may reject
-    these as well).
+    DELETED = "etcd holds none; the last version may still be in force for others"
+    ON_TRIAL = "no Envoy has acknowledged it"
+    ACCEPTED = "an Envoy has acknowledged it"
+    REJECTED = "an Envoy has rejected it, or it is no valid message"
+
+
+class ElementState:
+    """The state of one element: what etcd holds, what Envoys answered, and what is in force.
+
+    ``wanted``: the version in etcd; ``good``: the last version that Envoy acknowledged, or had in force before this
+    process started; ``rejection``: why ``wanted`` is not in force, or empty; ``is_set_back``: to ``good``, during a
+    search; ``fallbacks``: what is offered in place of a rejected version if there is no good one, best first (Envoy may
+    reject these as well).
+
+    ``in_force``: the version that Envoys are sent; ``accepted``: the last version that an Envoy of this process
+    acknowledged while the element was in force; ``unproven``: the version that was published and is not acknowledged,
+    ``carried_by``: the resources that it was published in; ``waits_for``: clusters without which the offered version
+    can't be in force; ``retained_as``: the name under which Envoys keep a listener of a former process.
     """
 
-    __slots__ = ("fallbacks", "good", "rejection", "suspended", "wanted")
+    __slots__ = (
+        "accepted",
+        "carried_by",
+        "fallbacks",
+        "good",
+        "in_force",
+        "is_set_back",
+        "key",
+        "rejection",
+        "retained_as",
+        "unproven",
+        "waits_for",
+        "wanted",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, key: Key) -> None:
+        self.key = key
         self.wanted: Version | None = None
         self.good: Version | None = None
         self.rejection = ""
-        self.suspended = False
+        self.is_set_back = False
         self.fallbacks: tuple[Version, ...] = ()
+        self.in_force: Version | None = None
+        self.accepted: Version | None = None
+        self.unproven: Version | None = None
+        self.carried_by: frozenset[str] = frozenset()
+        self.waits_for: frozenset[str] = frozenset()
+        self.retained_as = ""
+
+    @property
+    def phase(self) -> Phase:
+        """The phase of the version that etcd holds."""
+        if self.wanted is None:
+            return Phase.DELETED
+        if self.rejection:
+            return Phase.REJECTED
+        return Phase.ACCEPTED if self.wanted is self.good else Phase.ON_TRIAL
 
     @property
     def last_good(self) -> Version | None:
@@ -56,193 +99,123 @@ class ElementState:
         """The version that should be in force; None for none."""
         if self.wanted is None:
             return None
-        if self.rejection and self.last_good is None and self.fallbacks and not self.suspended:
+        if self.rejection and self.last_good is None and self.fallbacks and not self.is_set_back:
             return self.fallbacks[0]
         if self.unguarded:
             return None
-        return self.good if self.rejection or self.suspended else self.wanted
+        return self.good if self.rejection or self.is_set_back else self.wanted
 
     @property
-    def on_trial(self) -> bool:
-        """Whether the offered version has never been acknowledged."""
-        offered = self.offered
-        return offered is not None and offered is not self.good
+    def is_predecessor(self) -> bool:
+        """Whether what is in force was never acknowledged, and stays only because others need it."""
+        version = self.in_force
+        if version is None or version is self.accepted or self.wanted is None:
+            return version is not self.accepted
+        return bool(self.waits_for) and version is not self.good and version is not self.offered
+
+    def want(self, version: Version | None, rejection: str = "") -> None:
+        """Note that etcd holds ``version`` now. ``rejection``: why it must not be offered at all."""
+        if version is None:
+            self.good = None
+        elif self.wanted is not None and version.same(self.wanted):
+            return
+        elif self.good is not None and version.same(self.good):
+            self.good, rejection = version, ""
+        self.wanted, self.rejection, self.is_set_back = version, rejection, False
+        self.fallbacks = fallback_routes(version) if version is not None and rejection else ()
+
+    def restore(self, good: Version) -> None:
+        """Note that Envoys had ``good`` in force before this process started, or before the element was deleted."""
+        self.good = self.wanted if self.wanted is not None and good.same(self.wanted) else good
+
+    def reject(self, message: str) -> None:
+        """Stop offering the wanted version, or the fallback that is offered in its place."""
+        if self.rejection:
+            self.fallbacks = self.fallbacks[1:]
+        elif self.wanted is not None:
+            self.rejection, self.fallbacks = message, fallback_routes(self.wanted)
+        self.is_set_back = False
+        if self.good is self.wanted:
+            self.good = None
+
+    def try_again(self) -> None:
+        """Offer a rejected version again."""
+        self.rejection, self.fallbacks = "", ()
+
+    def acknowledge(self, version: Version) -> bool:
+        """Note that Envoy has ``version`` in force. Returns whether the record of a rejection may have changed."""
+        if self.in_force is not None:
+            self.accepted = version
+        if self.wanted is None or self.good is version:
+            return False
+        if self.good is not None and self.good.element.revision > version.element.revision:
+            return False
+        if version.is_fallback and self.last_good is not None:
+            return False
+        self.good = version
+        if self.wanted is version:
+            self.try_again()
+            return True
+        # Its answer came late, and shows that another version of a rejected element is good.
+        return bool(self.rejection) and not version.is_fallback
+
+    def put_on_trial_again(self, version: Version) -> bool:
+        """Forget that ``version`` was acknowledged, if it is the one that is offered. Returns whether it was."""
+        if self.wanted is not version or self.offered is not version or self.good is not version:
+            return False
+        self.good = self.accepted = None
+        return True
 
 
-class _Search:
+def safe_meanwhile(former: Version | None, waiting: Version) -> Version | None:
+    """The version that is in force instead of ``former`` while ``waiting`` waits for a rejected cluster.
+
+    The cluster may be missing for long. Until it is fixed, no listener with fewer guards stays in force, and no wider
+    route answers in place of a route.
+    """
+    if former is None:
+        return next(iter(fallback_routes(waiting)), None)
+    is_guarded = set(waiting.element.guards).issubset(former.element.guards)
+    return former if is_guarded or waiting.element.kind == ROUTE else None
+
+
+class Search:
     """The search for rejected elements of one type.
 
-    ``set_back``: groups of elements that are set back, the latest last; ``pending``: suspects that must be answered
-    before the last group is released; ``found``: whether an element was rejected since.
+    ``groups``: elements that are set back, the latest group last; ``pending``: suspects that must be answered before
+    the last group is released; ``found``: whether an element was rejected since.
     """
 
     def __init__(self) -> None:
-        self.set_back: list[list[Key]] = []
-        self.pending: set[Key] = set()
+        self.groups: list[list[ElementState]] = []
+        self.pending: list[ElementState] = []
         self.found = False
 
-
-class ElementStates:
-    """The states of all elements."""
-
-    def __init__(self) -> None:
-        self.displaced: set[Key] = set()
-        """Listeners that are rejected only because their address is in use."""
-        self._states: dict[Key, ElementState] = {}
-        self._on_trial: dict[Type, set[Key]] = {kind: set() for kind in Type}
-        self._suspended: dict[Type, set[Key]] = {kind: set() for kind in Type}
-        self._searches = {kind: _Search() for kind in Type}
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._states)
-
-    def get(self, key: Key) -> ElementState | None:
-        """The state of ``key``; None if the element is unknown."""
-        return self._states.get(key)
-
-    def want(self, key: Key, version: Version | None, rejection: str = "") -> None:
-        """Note that etcd holds ``version`` now. ``rejection``: why it must not be offered at all."""
-        if version is None:
-            self._states.pop(key, None)
-            self._file(key, None)
-            return
-        state = self._states.setdefault(key, ElementState())
-        if state.wanted is not None and version.same(state.wanted):
-            return
-        if state.good is not None and version.same(state.good):
-            version = state.good = version
-        state.wanted, state.rejection, state.suspended = version, rejection, False
-        state.fallbacks = fallback_routes(version) if rejection else ()
-        self._file(key, state)
-
-    def restore(self, key: Key, good: Version) -> None:
-        """Note that Envoys had ``good`` in force before this process started."""
-        state = self._states[key]
-        if state.wanted is not None and good.same(state.wanted):
-            good = state.wanted
-        state.good = good
-        self._file(key, state)
-
-    def reject(self, key: Key, message: str) -> None:
-        """Stop offering the wanted version of ``key``, or the fallback that is offered in its place."""
-        self._searches[TYPE_OF[key[0]]].found = True
-        state = self._states[key]
-        if state.rejection:
-            state.fallbacks = state.fallbacks[1:]
-        elif state.wanted is not None:
-            state.rejection, state.fallbacks = message, fallback_routes(state.wanted)
-        state.suspended = False
-        if state.good is state.wanted:
-            state.good = None
-        self._file(key, state)
-
-    def try_again(self, key: Key) -> None:
-        """Offer a rejected version again."""
-        state = self._states[key]
-        state.rejection, state.fallbacks = "", ()
-        self._file(key, state)
-
-    def acknowledge(self, versions: Iterable[Version]) -> list[Key]:
-        """Note that Envoy has these versions in force. Returns the elements whose wanted version is good now."""
-        found = []
-        for version in versions:
-            state = self._states.get(version.key)
-            if state is None or state.good is version:
-                continue
-            if state.good is not None and state.good.element.revision > version.element.revision:
-                continue
-            if version.is_fallback and state.last_good is not None:
-                continue
-            state.good = version
-            if state.wanted is version:
-                state.rejection, state.fallbacks = "", ()
-                found.append(version.key)
-            self._file(version.key, state)
-        return found
-
-    def trial(self, kind: Type) -> list[Version]:
-        """The versions of a type that are offered and were never acknowledged."""
-        offered = (self._states[key].offered for key in sorted(self._on_trial[kind]))
-        return [version for version in offered if version is not None]
-
-    def suspects(self, trial: Iterable[Version]) -> list[Version] | None:
-        """The versions of a rejected response that may have caused the rejection.
-
-        None if one of them has changed since: then the rejection says nothing about what is offered now.
-        """
-        found = []
-        for version in trial:
-            state = self._states.get(version.key)
-            if state is None or state.offered is not version:
-                return None
-            if state.good is not version:
-                found.append(version)
-        return found
-
-    def suspend(self, kind: Type, back: Iterable[Version], suspects: Iterable[Version]) -> None:
-        """Set ``back`` to their last good versions until the other ``suspects`` are acknowledged or rejected."""
-        keys = [version.key for version in back]
-        self._set_back(keys, True)
-        search = self._searches[kind]
-        search.set_back.append(keys)
-        search.pending = {version.key for version in suspects}.difference(keys)
-        search.found = False
-
-    def release(self, kind: Type, carried: Callable[[Version], bool]) -> list[Key]:
-        """Offer the last group that was set back again, once no suspect is pending. Returns the released elements.
-
-        Suspects that are not ``carried`` to any Envoy don't count. If nothing was rejected meanwhile, the cause must be
-        in the group, and only half of it is released.
-        """
-        search = self._searches[kind]
-        waiting = (self._states[key].offered for key in search.pending & self._on_trial[kind])
-        if any(version is not None and carried(version) for version in waiting):
-            return []
-        released: list[Key] = []
-        while search.set_back and not released:
-            released = [key for key in search.set_back.pop() if key in self._suspended[kind]]
-        if not search.found and len(released) > 1:
-            search.set_back.append(released[len(released) // 2 :])
-            released = released[: len(released) // 2]
-        search.pending = set(released)
-        self._set_back(released, False)
-        return released
-
-    def _set_back(self, keys: Iterable[Key], suspended: bool) -> None:
-        for key in keys:
-            state = self._states[key]
-            state.suspended = suspended
-            self._file(key, state)
-
-    def any_suspended(self, kind: Type) -> bool:
-        """Whether elements of a type are set back now."""
-        return bool(self._suspended[kind])
-
-    def put_on_trial_again(self, versions: Iterable[Version]) -> list[Version]:
-        """Put the offered versions among these that were acknowledged on trial again. Returns them."""
-        found = []
-        for version in versions:
-            state = self._states.get(version.key)
-            if state is not None and state.offered is version is state.good and state.wanted is version:
-                state.good = None
-                self._file(version.key, state)
-                found.append(version)
-        return found
-
     @property
-    def number(self) -> int:
-        """The number of elements."""
-        return len(self._states)
+    def is_running(self) -> bool:
+        """Whether elements are set back now."""
+        return any(state.is_set_back for group in self.groups for state in group)
 
-    def rejected(self) -> list[Key]:
-        """The elements that are rejected now."""
-        return [key for key, state in self._states.items() if state.rejection]
+    def set_back(self, back: list[ElementState], suspects: Iterable[ElementState]) -> None:
+        """Set ``back`` to their last good versions until the other ``suspects`` are acknowledged or rejected."""
+        for state in back:
+            state.is_set_back = True
+        self.groups.append(back)
+        self.pending = [state for state in suspects if not state.is_set_back]
+        self.found = False
 
-    def _file(self, key: Key, state: ElementState | None) -> None:
-        kind = TYPE_OF[key[0]]
-        for filed, belongs in (
-            (self._on_trial[kind], state is not None and state.on_trial),
-            (self._suspended[kind], state is not None and state.suspended),
-            (self.displaced, state is not None and key[0] == LISTENER and in_use(state.rejection)),
-        ):
-            (filed.add if belongs else filed.discard)(key)
+    def release(self) -> list[ElementState]:
+        """Offer the last group that was set back again; call it once no suspect is pending. Returns the released.
+
+        If nothing was rejected meanwhile, the cause must be in the group, and only half of it is released.
+        """
+        released: list[ElementState] = []
+        while self.groups and not released:
+            released = [state for state in self.groups.pop() if state.is_set_back]
+        if not self.found and len(released) > 1:
+            self.groups.append(released[len(released) // 2 :])
+            released = released[: len(released) // 2]
+        for state in released:
+            state.is_set_back = False
+        self.pending = released
+        return released

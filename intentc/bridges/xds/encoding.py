@@ -17,7 +17,6 @@ import msgspec
 from google.protobuf import json_format
 
 from . import wire
-from .addresses import addresses_of
 from .elements import (
     CLUSTER,
     ENDPOINTS,
@@ -140,6 +139,19 @@ def _clusters_of(kind: str, config: dict[str, Any]) -> tuple[str, ...]:
         return tuple(sorted(set(referred_clusters(config))))
     joins = config.get("cluster_type", {}).get("typed_config", {}).get("clusters", []) if kind == CLUSTER else []
     return tuple(sorted(set(joins)))
+
+
+def addresses_of(config: dict[str, Any]) -> tuple[str, ...]:
+    """``PROTOCOL address:port`` of each socket in the v3 JSON of a listener; sockets without a port are left out."""
+    additional = config.get("additional_addresses")
+    holders = [config, *(additional if isinstance(additional, list) else ())]
+    found = []
+    for holder in holders:
+        address = holder.get("address") if isinstance(holder, dict) else None
+        socket = address.get("socket_address") if isinstance(address, dict) else None
+        if isinstance(socket, dict) and socket.get("port_value"):
+            found.append(f"{socket.get('protocol', 'TCP')} {socket.get('address', '')}:{socket['port_value']}")
+    return tuple(found)
 
 
 def unencoded(element: Element) -> Version:

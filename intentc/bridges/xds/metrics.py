@@ -23,7 +23,6 @@ SILENT_STREAMS = "intentc_xds_silent_streams"
 ABORTED = "intentc_xds_aborted_streams"
 ELEMENTS = "intentc_xds_elements"
 PUBLISHING = "intentc_xds_publishing_seconds"
-ANSWERING = "intentc_xds_answering_seconds"
 
 _SHORT = {
     Type.SECRETS: "secrets",
@@ -50,13 +49,6 @@ class Figures:
         self.publishing = Histogram(
             PUBLISHING, "Time to assemble changes.", registry=self.registry, buckets=(0.001, 0.01, 0.1, 1, 10)
         )
-        self._answering = Histogram(
-            ANSWERING,
-            "Time from a response to its answer.",
-            ["type"],
-            registry=self.registry,
-            buckets=(0.01, 0.1, 1, 10),
-        )
 
     def count(self, what: str, kind: Type) -> None:
         """Count one ``push``, ``ack`` or ``nack``."""
@@ -65,10 +57,6 @@ class Figures:
     def aborted(self, limit: str) -> None:
         """Count a stream that was aborted for a limit."""
         self._aborted.labels(limit).inc()
-
-    def answered(self, kind: Type, seconds: float) -> None:
-        """Note that an Envoy answered a response after ``seconds``."""
-        self._answering.labels(_SHORT[kind]).observe(seconds)
 
 
 def _metrics(status: Mapping[str, Any]) -> Iterator[Metric]:

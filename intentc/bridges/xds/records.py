@@ -2,19 +2,17 @@
 
 Why it exists: the compiler ``ambassador`` holds what Envoy rejected, and a restarted server must not offer it again;
 both read these records. They are written directly to the store, not through the API server, so that Envoys' answers are
-recorded while the API server is down. ``rejections`` and ``serving`` decide what to write, and when; ``watch_consumer``
-reads the records.
+recorded while the API server is down. ``watch_consumer`` reads the records. Other xDS servers over the same etcd put
+and delete these keys as well; an operator may delete one.
 
 A record that the store does not take (it may be too large) has a back-off of its own, and delays no other.
-
-It puts and deletes these keys, as do other xDS servers over the same etcd; an operator may delete one. State: what is
-still to be written, and which records exist, in memory.
 """
 
 from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Mapping
 
 import msgspec
 
@@ -23,7 +21,11 @@ from intentc.reconcile.backoff import Backoff
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import Delete, Operation, Put, Store
 
-from .elements import REJECTION, Key, Rejection
+from .element_states import ElementState, Phase
+from .elements import REJECTION, ROUTE, SECRET, Key, Rejection
+from .encoding import Version
+from .watch_consumer import Recorded
+from .world import World
 
 _LOG = logging.getLogger(__name__)
 _RETRY = Backoff(1.0, 1.0, jitter=0)
@@ -44,14 +46,45 @@ def record_value(rejection: Rejection) -> bytes:
     return msgspec.json.encode(header | msgspec.to_builtins(rejection))
 
 
-class Records:
-    """Writes the latest record of each element in the background."""
+def rejection_of(state: ElementState) -> Rejection | None:
+    """The record of a rejected element; None if it is not rejected."""
+    wanted, good = state.wanted, state.last_good
+    if wanted is None or not state.rejection:
+        return None
+    kind, name = wanted.key
+    return Rejection(
+        kind,
+        name,
+        wanted.digest,
+        state.rejection,
+        wanted.element.origins,
+        # A secret is not copied into another record.
+        msgspec.json.decode(good.config) if good is not None and kind != SECRET else None,
+        good.element.guards if good is not None else (),
+        _meanwhile(state, wanted),
+    )
 
-    def __init__(self, store: Store, path: str) -> None:
+
+def _meanwhile(state: ElementState, wanted: Version) -> str:
+    """Describes what is in force in place of a rejected version; empty if that is the last good version."""
+    if state.unguarded:
+        return f"its last good version lacks {', '.join(state.unguarded)}: until it is fixed nobody listens there"
+    if state.last_good is not None or wanted.element.kind != ROUTE:
+        return ""
+    if state.fallbacks:
+        return "until it is fixed its requests are answered with 503"
+    return "it is left out, and not even 503 in its place is accepted: its requests go to other routes"
+
+
+class Records:
+    """Writes the latest record of each element in the background. ``stored``: the records that the watch delivered."""
+
+    def __init__(self, store: Store, path: str, stored: Mapping[Key, Recorded]) -> None:
         self._store = store
+        self._stored = stored
         self._layout = Layout.of(f"/{path.strip('/')}/")
         self._waiting: dict[Key, Rejection | None] = {}
-        self._there: set[Key] = set()
+        self._written: set[Key] = set()
         self.loop: Loop[Key] = Loop(self._write, backoff=_NOT_TAKEN, pause=Pause(_RETRY), on_failure=_log)
 
     @property
@@ -59,19 +92,31 @@ class Records:
         """The number of pending writes."""
         return len(self._waiting)
 
-    def pending(self, key: Key) -> bool:
-        """Whether a write about ``key`` is pending."""
-        return key in self._waiting
+    def write(self, world: World) -> None:
+        """Have the records of accepted, rejected and deleted elements written."""
+        for key in sorted(world.unrecorded):
+            state = world.state(key)
+            if state is None or state.phase is Phase.ACCEPTED:
+                self.record(key, None)
+            elif (rejection := rejection_of(state)) is not None and not self._is_stored(key, state, rejection):
+                self.record(key, rejection)
+        world.unrecorded.clear()
 
-    def seen(self, key: Key) -> None:
-        """Note that the store has a record about ``key``."""
-        self._there.add(key)
+    def _is_stored(self, key: Key, state: ElementState, rejection: Rejection) -> bool:
+        """Whether the store has a rejection already: a version tried again is rejected with the same words."""
+        known = self._stored.get(key)
+        if known is None or known.rejection != rejection or key in self._waiting or state.wanted is None:
+            return False
+        return known.revision >= state.wanted.element.revision
 
     def record(self, key: Key, rejection: Rejection | None) -> None:
         """Write ``rejection`` about ``key``; None deletes the record, if there is one."""
-        if rejection is None and key not in self._there:
+        if rejection is not None:
+            self._written.add(key)
+        elif key in self._written or key in self._stored:
+            self._written.discard(key)
+        else:
             return
-        (self._there.discard if rejection is None else self._there.add)(key)
         self._waiting[key] = rejection
         self.loop.add(key)
 

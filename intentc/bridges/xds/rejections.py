@@ -2,9 +2,14 @@
 
 All streams need one result: several Envoys reject the same element, one after the other, and an element that another
 Envoy has acknowledged is not withdrawn because one rejects it. If the message names an element, the search is over;
-otherwise ``element_states`` searches among those on trial. ``retrying`` tries listeners again whose address was in use.
+otherwise those on trial are searched (``element_states``).
 
-State: it reports what it finds to ``world``, which changes the states of elements.
+Every rejection is about the element itself, so trying the same version again would be useless, except for a listener
+whose address was in use (``Retries``). A release by one of our listeners is known, and the retry is immediate; for
+other programs it backs off from 1 s to 30 s.
+
+State: it reports what it finds to ``world``, which changes the states of elements and has it forget addresses that were
+released.
 """
 
 from __future__ import annotations
@@ -14,13 +19,8 @@ import re
 import time
 from collections.abc import Callable, Iterable
 
-import msgspec
-
-from .addresses import in_use
-from .element_states import ElementState
-from .elements import LISTENER, ROUTE, SECRET, VIRTUAL_HOST, Key, Rejection, Type
+from .elements import LISTENER, VIRTUAL_HOST, Key, Type
 from .encoding import Version
-from .retrying import Retries
 from .world import World
 
 _LOG = logging.getLogger(__name__)
@@ -30,36 +30,14 @@ _REPEAT_SECONDS = 3600.0
 _PERIOD_SECONDS = 60.0
 _MOST_IN_PERIOD = 30
 _MOST_KNOWN = 1_000
+_FIRST_RETRY = 1.0
+_LONGEST_RETRY = 30.0
+_IN_USE = re.compile(r"cannot bind|duplicate address|address already in use", re.IGNORECASE)
 
 
-def rejection_of(state: ElementState) -> Rejection | None:
-    """The record of a rejected element; None if it is not rejected."""
-    wanted, good = state.wanted, state.last_good
-    if wanted is None or not state.rejection:
-        return None
-    kind, name = wanted.key
-    return Rejection(
-        kind,
-        name,
-        wanted.digest,
-        state.rejection,
-        wanted.element.origins,
-        # A secret is not copied into another record.
-        msgspec.json.decode(good.config) if good is not None and kind != SECRET else None,
-        good.element.guards if good is not None else (),
-        _meanwhile(state, wanted),
-    )
-
-
-def _meanwhile(state: ElementState, wanted: Version) -> str:
-    """Describes what is in force in place of a rejected version; empty if that is the last good version."""
-    if state.unguarded:
-        return f"its last good version lacks {', '.join(state.unguarded)}: until it is fixed nobody listens there"
-    if state.last_good is not None or wanted.element.kind != ROUTE:
-        return ""
-    if state.fallbacks:
-        return "until it is fixed its requests are answered with 503"
-    return "it is left out, and not even 503 in its place is accepted: its requests go to other routes"
+def in_use(message: str) -> bool:
+    """Whether Envoy rejects a listener only because its address is in use, which is no fault of the element."""
+    return _IN_USE.search(message) is not None
 
 
 class RejectionAnalyzer:
@@ -81,18 +59,32 @@ class RejectionAnalyzer:
             found = named(message, trial, world.members(kind, names))
             world.drop_predecessors([version for version, _ in found])
             for version, why in found:
-                if world.states.suspects([version]):
+                if self._suspects([version]):
                     self._blame(version.key, why)
             return bool(found) or self._acknowledged_once(kind, names, message)
         if world.drop_predecessors(trial):
             return True
-        suspects = world.states.suspects(trial)
+        suspects = self._suspects(trial)
         if suspects is None:
             return True
         if not suspects:
             return self._acknowledged_once(kind, names, message)
         self._search(kind, suspects, message)
         return True
+
+    def _suspects(self, trial: Iterable[Version]) -> list[Version] | None:
+        """The versions of a rejected response that may have caused the rejection.
+
+        None if one of them has changed since: then the rejection says nothing about what is offered now.
+        """
+        found = []
+        for version in trial:
+            state = self._world.state(version.key)
+            if state is None or state.offered is not version:
+                return None
+            if state.good is not version:
+                found.append(version)
+        return found
 
     def _acknowledged_once(self, kind: Type, names: set[str] | None, message: str) -> bool:
         """Handle a rejection of resources that were all acknowledged before."""
@@ -125,7 +117,7 @@ class RejectionAnalyzer:
 
     def _blame(self, key: Key, message: str) -> None:
         """Have the world stop offering the wanted version of ``key``, and record it as rejected."""
-        state = self._world.states.get(key)
+        state = self._world.state(key)
         if state is None or state.wanted is None:
             return
         shown = message[:_LONGEST_MESSAGE]
@@ -139,6 +131,85 @@ class RejectionAnalyzer:
         level = self._log.level(" ".join(key), shown, logging.ERROR)
         _LOG.log(level, "Envoy rejects %s %s: %s", *key, shown, extra=extra)
         self._world.unrecorded.add(key)
+
+
+class _Attempt:
+    """The retries of one ``version``. ``delay``: seconds until ``due``; ``heard``: releases of its addresses up to this
+    serial no longer count."""
+
+    def __init__(self, version: Version, due: float, heard: int) -> None:
+        self.version = version
+        self.delay = _FIRST_RETRY
+        self.due = due
+        self.heard = heard
+
+
+class Retries:
+    """Schedules retries of all listeners whose address was in use. ``clock`` gives seconds."""
+
+    def __init__(self, world: World, clock: Callable[[], float] = time.monotonic) -> None:
+        self._world = world
+        self._clock = clock
+        self._attempts: dict[Key, _Attempt] = {}
+
+    def on_rejection(self, key: Key) -> bool:
+        """Note that an Envoy rejected the wanted version of ``key`` for its address. Returns whether to report that.
+
+        A first rejection is not reported while another listener of ours has the address, or has released it and not
+        every Envoy knows yet.
+        """
+        state = self._world.state(key)
+        if state is None or state.wanted is None:
+            return False
+        version, attempt = state.wanted, self._attempts.get(key)
+        if attempt is not None and attempt.version is version:
+            attempt.delay = min(2 * attempt.delay, _LONGEST_RETRY)
+            attempt.due = self._clock() + attempt.delay
+            return True
+        attempt = self._begin(key, version, self._heard())
+        addresses = self._world.addresses
+        left = addresses.last_left(version.addresses) > attempt.heard
+        return not (left or addresses.had_by_another(key, version.addresses))
+
+    def sweep(self) -> None:
+        """Offer the listeners again whose retry is due or whose address was released."""
+        world = self._world
+        for key in sorted(self._displaced()):
+            wanted = world.rejected[key].wanted
+            if wanted is None:
+                continue
+            attempt = self._attempts.get(key)
+            if attempt is None or attempt.version is not wanted:
+                # Known from a record: an Envoy of a former process, or of another server, rejected it.
+                attempt = self._begin(key, wanted, world.serial)
+            left = world.addresses.last_left(wanted.addresses)
+            if left > attempt.heard or attempt.due <= self._clock():
+                attempt.heard = max(attempt.heard, left)
+                world.try_again(key)
+        world.addresses.forget(self._heard())
+        for key, attempt in list(self._attempts.items()):
+            state = world.state(key)
+            if state is None or state.wanted is not attempt.version or state.good is attempt.version:
+                del self._attempts[key]
+
+    def wait(self) -> float | None:
+        """Seconds until the next retry is due; None for none."""
+        times = [self._attempts[key].due for key in self._displaced() if key in self._attempts]
+        return max(0.0, min(times) - self._clock()) if times else None
+
+    def _displaced(self) -> list[Key]:
+        """The listeners that are rejected only because their address is in use."""
+        rejected = self._world.rejected.items()
+        return [key for key, state in rejected if key[0] == LISTENER and in_use(state.rejection)]
+
+    def _begin(self, key: Key, version: Version, heard: int) -> _Attempt:
+        attempt = self._attempts[key] = _Attempt(version, self._clock() + _FIRST_RETRY, heard)
+        return attempt
+
+    def _heard(self) -> int:
+        """The serial up to which every Envoy that is not silent has answered."""
+        world = self._world
+        return int(min(world.progress.answered(world.serial), world.serial))
 
 
 class RejectionLog:

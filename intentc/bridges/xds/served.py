@@ -9,6 +9,7 @@ State: ``world`` decides what is served, and numbers the publications.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .elements import Type
@@ -33,24 +34,31 @@ class Served:
     """The resources in force, by type and name."""
 
     def __init__(self) -> None:
+        self._staged: dict[tuple[Type, str], tuple[bytes, tuple[str, ...]] | None] = {}
         self._resources: dict[Type, dict[str, Resource]] = {kind: {} for kind in Type}
         self._changes: dict[Type, dict[str, int]] = {kind: {} for kind in Type}
         self._forgotten: dict[Type, int] = dict.fromkeys(Type, 0)
         """The number of the publication up to which deletions are no longer remembered."""
 
-    def serve(self, kind: Type, name: str, resource: Resource | None, serial: int) -> None:
-        """Replace what is served under a name, or delete it; ``serial``: the number of this publication."""
-        if resource is None:
-            self._resources[kind].pop(name, None)
-        else:
-            self._resources[kind][name] = resource
-        changes = self._changes[kind]
-        changes.pop(name, None)
-        changes[name] = serial
-        if len(changes) > 2 * len(self._resources[kind]) + _DELETED_KEPT:
-            deleted = [name for name in changes if name not in self._resources[kind]]
-            for name in deleted[: len(deleted) // 2]:
-                self._forgotten[kind] = changes.pop(name)
+    def stage(self, kind: Type, name: str, body: bytes | None, addresses: tuple[str, ...] = ()) -> None:
+        """Replace what is served under a name with the next publication; None deletes it."""
+        self._staged[kind, name] = (body, addresses) if body is not None else None
+
+    def publish(self, versions: Mapping[Type, str], serial: int) -> None:
+        """Serve what is staged, with the version of its type; ``serial``: the number of this publication."""
+        for (kind, name), staged in self._staged.items():
+            resources, changes = self._resources[kind], self._changes[kind]
+            if staged is None:
+                resources.pop(name, None)
+            else:
+                resources[name] = Resource(name, versions[kind], *staged)
+            changes.pop(name, None)
+            changes[name] = serial
+            if len(changes) > 2 * len(resources) + _DELETED_KEPT:
+                deleted = [name for name in changes if name not in resources]
+                for name in deleted[: len(deleted) // 2]:
+                    self._forgotten[kind] = changes.pop(name)
+        self._staged.clear()
 
     def resources(self, kind: Type) -> dict[str, Resource]:
         """All resources of a type in force; don't keep the mapping, it changes."""

@@ -19,12 +19,11 @@ from intentc.watch.source import Source
 
 from .ads import Discovery, listening
 from .draining import ENVOYS_DEFAULT_SECONDS, Draining
-from .element_states import ElementState
-from .elements import CLUSTER, Key, Rejection, Type
+from .elements import CLUSTER, Type
 from .encoding import load_extensions
 from .metrics import Figures
 from .records import Records
-from .rejections import RejectionAnalyzer, rejection_of
+from .rejections import RejectionAnalyzer
 from .watch_consumer import WatchConsumer
 from .world import World
 
@@ -44,9 +43,9 @@ class Server:
         drain_seconds: float = ENVOYS_DEFAULT_SECONDS,
     ) -> None:
         self.world = World(draining=Draining(drain_seconds))
-        self.records = Records(store, path)
         self.rejections = RejectionAnalyzer(self.world)
         self.consumer = WatchConsumer(self.world)
+        self.records = Records(store, path, self.consumer.records)
         self.figures = Figures(self.status)
         self.discovery = Discovery(self.world, self.rejections, self.figures, self._changed)
         self.port = 0
@@ -63,8 +62,6 @@ class Server:
         async with aclosing(self._source.events()) as events:
             async for item in events:
                 self.consumer.apply(item)
-                for key in self.consumer.records:
-                    self.records.seen(key)
                 if not self._listed.is_set():
                     self.world.unrecorded.update(self.consumer.orphans())
                     self._publish()
@@ -109,37 +106,20 @@ class Server:
     def status(self) -> dict[str, Any]:
         """The status as JSON: elements, and the rejected ones with reasons."""
         world = self.world
-        rejected = {key: world.states.get(key) for key in sorted(world.states.rejected())}
+        rejected = sorted(world.rejected.items())
         return {
             "applied_revision": world.revision,
             "serial": world.serial,
             "streams": len(world.streams),
             "silent_streams": world.progress.silent,
-            "elements": {"all": world.states.number, "rejected": len(rejected), "held": len(world.held)},
-            "rejected": [
-                {"kind": kind, "name": name, "message": state.rejection if state is not None else ""}
-                for (kind, name), state in rejected.items()
-            ],
+            "elements": {"all": world.number, "rejected": len(rejected), "held": len(world.held)},
+            "rejected": [{"kind": kind, "name": name, "message": state.rejection} for (kind, name), state in rejected],
             "resources": {kind.name.lower(): len(world.served.resources(kind)) for kind in Type},
         }
 
     def _changed(self) -> None:
-        """Have the records of accepted, rejected and deleted elements written, and the world published."""
-        for key in sorted(self.world.unrecorded):
-            state = self.world.states.get(key)
-            if state is None or state.wanted is state.good:
-                self.records.record(key, None)
-            elif (rejection := rejection_of(state)) is not None and not self._is_recorded(key, state, rejection):
-                self.records.record(key, rejection)
-        self.world.unrecorded.clear()
+        self.records.write(self.world)
         self._wake.set()
-
-    def _is_recorded(self, key: Key, state: ElementState, rejection: Rejection) -> bool:
-        """Whether the store has a rejection already: a version tried again is rejected with the same words."""
-        known = self.consumer.records.get(key)
-        if known is None or known.rejection != rejection or self.records.pending(key) or state.wanted is None:
-            return False
-        return known.revision >= state.wanted.element.revision
 
     def _publish(self) -> None:
         began = time.perf_counter()

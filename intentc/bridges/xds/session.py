@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from . import limits
-from .addresses import StreamAddresses
+from .draining import StreamAddresses
 from .elements import WILDCARD, Type
 from .encoding import Version
 from .rejections import RejectionAnalyzer
@@ -435,11 +435,9 @@ class Session:
             missing -= self._former
         deleted = sorted(name for name in missing if not world.retains(kind, name))
         sent = list(world.served.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
-        endpoints = {world.endpoints_of[name] for name in found if name in world.endpoints_of}
+        endpoints = world.endpoints_of(found) if kind is Type.CLUSTERS else set[str]()
         trial = world.trial(kind, None if self._whole and kind in WILDCARD else names)
-        return _Step(
-            kind, set(names), sent, deleted, endpoints if kind is Type.CLUSTERS else set(), trial, world.serial
-        )
+        return _Step(kind, set(names), sent, deleted, endpoints, trial, world.serial)
 
     def _say(self, step: _Step) -> Response | None:
         everything = self._whole and step.kind in WILDCARD

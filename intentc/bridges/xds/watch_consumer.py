@@ -97,7 +97,7 @@ class WatchConsumer:
 
         It was good whatever version was rejected then.
         """
-        record, state = self.records.get(key), self.world.states.get(key)
+        record, state = self.records.get(key), self.world.state(key)
         if state is None or state.wanted is None or state.last_good is not None:
             return
         if record is None or record.rejection.last_good is None:
@@ -125,7 +125,7 @@ class WatchConsumer:
         key = (rejection.element_kind, rejection.element_name)
         self._record_keys[change.uuid] = key
         self.records[key] = Recorded(rejection, change.mod_revision)
-        state = self.world.states.get(key)
+        state = self.world.state(key)
         # Another server over the same etcd recorded this: don't offer our own Envoys what is known to be rejected.
         if state is not None and state.wanted is not None and state.wanted is not state.good:
             reason = self._rejected_before(key, state.wanted)
@@ -135,11 +135,11 @@ class WatchConsumer:
 
     def orphans(self) -> list[Key]:
         """Elements that are deleted while their records remain."""
-        return [key for key in self.records if self.world.states.get(key) is None]
+        return [key for key in self.records if self.world.state(key) is None]
 
     def _try_again(self, key: Key) -> None:
         """Offer a rejected version again: deleting its record is how an operator asks for that."""
-        state = self.world.states.get(key)
+        state = self.world.state(key)
         if state is not None and state.rejection and state.wanted is not None and state.wanted.resource:
             self.world.try_again(key)
 

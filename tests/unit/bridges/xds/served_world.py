@@ -26,7 +26,8 @@ from intentc.bridges.xds.elements import (
     Type,
 )
 from intentc.bridges.xds.encoding import Version, encode
-from intentc.bridges.xds.rejections import RejectionAnalyzer, rejection_of
+from intentc.bridges.xds.records import rejection_of
+from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.session import Request, Response, Session
 from intentc.bridges.xds.world import World
 
@@ -141,7 +142,7 @@ class ServedWorld:
     def records(self) -> dict[Key, Rejection]:
         """The rejections that the server would have recorded by now."""
         for key in self.world.unrecorded:
-            state = self.world.states.get(key)
+            state = self.world.state(key)
             rejection = rejection_of(state) if state is not None else None
             if rejection is not None:
                 self._records[key] = rejection

@@ -34,7 +34,7 @@ def _rejection(name: str) -> Rejection:
 @pytest.mark.parametrize("count", [1, 10, 50])
 async def test_records_that_the_store_does_not_take_delay_no_other(count: int) -> None:
     store = _Store()
-    records = Records(store, "test")
+    records = Records(store, "test", {})
     names = [*(f"large-{number}" for number in range(count)), "small"]
     for name in names:
         records.record(("envoy_route", name), _rejection(name))

@@ -185,7 +185,7 @@ def test_a_rejected_response_is_not_repeated_until_something_was_changed() -> No
     assert envoy.receives() is None
     bench.world.publish()
     assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION})]
-    assert bench.world.states.rejected() == [("envoy_route", "bad")]
+    assert list(bench.world.rejected) == [("envoy_route", "bad")]
 
 
 def test_routes_after_a_rejected_cluster_wait_for_the_next_round() -> None:

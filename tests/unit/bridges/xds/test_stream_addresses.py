@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.bridges.xds.addresses import StreamAddresses, addresses_of, in_use
+from intentc.bridges.xds.draining import StreamAddresses
+from intentc.bridges.xds.encoding import addresses_of
+from intentc.bridges.xds.rejections import in_use
 
 
 def places(**held: str) -> StreamAddresses:

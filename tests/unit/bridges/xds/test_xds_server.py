@@ -48,7 +48,7 @@ async def recorded(store: FaultyStore, *expected: str) -> None:
 
 
 def rejected(server: Server) -> set[str]:
-    return {name for _, name in server.world.states.rejected()}
+    return {name for _, name in server.world.rejected}
 
 
 class Served(NamedTuple):

@@ -4,7 +4,7 @@ After a failure the next member is used. A call is repeated only if it was never
 token. A token is fetched when first needed and again when etcd calls it stale. Watches get a channel each;
 ``lease_keeper`` has a connection of its own. All channels have the same options.
 
-State: ``etcd_watch`` and ``etcd`` report members that fail and tokens that are stale.
+State: ``etcd`` reports members that fail and tokens that are stale.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import grpc.aio
 from intentc.model.files import Stamp, stamps
 from intentc.reconcile.failures import Failure, Unavailable, Untrusted
 from intentc.watch import rpc_pb2 as rpc
-from intentc.watch.etcd_errors import (
+from intentc.watch.etcd_messages import (
     is_stale_token,
     is_without_authentication,
     never_left,
@@ -265,11 +265,6 @@ class Connections:
         self._watches.discard(channel)
         with anyio.CancelScope(shield=True):
             await channel.close()
-
-    def shared_channel(self) -> grpc.aio.Channel:
-        """The present member's channel, for a short stream."""
-        self._ensure_open("stream")
-        return self._shared_for(self.endpoint()).channel
 
     async def close(self) -> None:
         """Close all connections."""

@@ -21,7 +21,7 @@ import grpc
 
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.etcd_connections import Endpoint, Tls, open_blocking_channel, parse_endpoint
-from intentc.watch.etcd_errors import is_stale_token, is_without_authentication, store_error
+from intentc.watch.etcd_messages import is_stale_token, is_without_authentication, store_error
 
 _LOG = logging.getLogger(__name__)
 _RENEWALS_IN_A_TTL = 3

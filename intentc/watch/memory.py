@@ -1,15 +1,17 @@
 """A store in this process that behaves like etcd, for tests, the offline compile and plans.
 
-It passes the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does.
-``memory_history`` has the keys. ``tests/support/faulty_store.py`` adds the faults of networks and old servers.
+It passes the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does. It
+keeps the history of its keys: a listing reads many pages at one revision, the relist reads at the last applied one.
+``tests/support/faulty_store.py`` adds the faults of networks and old servers.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
+from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import ClassVar, Self
 
@@ -17,22 +19,174 @@ import anyio
 import anyio.lowlevel
 
 from intentc.reconcile.failures import Failure, Unavailable
-from intentc.watch.memory_history import History
 from intentc.watch.protocol import (
+    Compacted,
     Compare,
     Delete,
+    FutureRevision,
     Get,
     KeyValue,
     LeaseNotFound,
     Operation,
     Put,
     RangeResult,
+    Relation,
+    Target,
     TooManyOperations,
     TransactionResult,
     WatchBatch,
     WatchEvent,
     WatchProgress,
 )
+
+_ABSENT = KeyValue("", b"", 0, 0, 0)
+
+
+class History:
+    """All versions of all keys since the last compaction. A new history starts at revision 1, as etcd does."""
+
+    def __init__(self) -> None:
+        self.revision = 1
+        self.compacted = 0
+        self._keys: list[str] = []
+        self._versions: dict[str, list[KeyValue]] = {}
+        # One entry per revision: etcd's counter advances only with a write.
+        self._log: list[tuple[WatchEvent, ...]] = []
+        self._log_start = 2
+
+    @classmethod
+    def of(cls, items: Iterable[KeyValue], revision: int) -> History:
+        """A history of only ``items`` at ``revision``, which is also its oldest revision."""
+        history = cls()
+        history._versions = {item.key: [item] for item in items}
+        history._keys = sorted(history._versions)
+        history.revision = history.compacted = revision
+        history._log_start = revision + 1
+        return history
+
+    def range(
+        self, key: str, range_end: str, revision: int, limit: int, keys_only: bool, min_mod_revision: int
+    ) -> tuple[tuple[KeyValue, ...], bool, int]:
+        """Items, whether a limit cut them, and the count of all keys in the range, at ``revision`` (0: now)."""
+        if revision > self.revision:
+            raise FutureRevision("memory Range: required revision is a future revision")
+        if revision and revision < self.compacted:
+            raise Compacted()
+        items: list[KeyValue] = []
+        count = 0
+        more = False
+        for item in self._live(key, range_end, revision):
+            count += 1
+            if item.mod_revision < min_mod_revision:
+                continue
+            if limit and len(items) == limit:
+                more = True
+            else:
+                items.append(item._replace(value=b"") if keys_only else item)
+        return tuple(items), more, count
+
+    def holds(self, compare: Compare) -> bool:
+        """Whether a compare holds now."""
+        if compare.range_end:
+            return all(_holds(compare, item) for item in self._live(compare.key, compare.range_end, 0))
+        return _holds(compare, self._now(compare.key))
+
+    def put(self, key: str, value: bytes, lease: int, revision: int) -> WatchEvent:
+        """Write a key at ``revision``; return the event."""
+        before = self._now(key)
+        item = KeyValue(key, value, before.create_revision or revision, revision, before.version + 1, lease)
+        if key not in self._versions:
+            self._versions[key] = []
+            insort(self._keys, key)
+        self._versions[key].append(item)
+        return WatchEvent(item, False)
+
+    def delete(self, key: str, range_end: str, revision: int) -> list[WatchEvent]:
+        """Delete the keys of a range at ``revision``; return the events, in key order."""
+        events = []
+        for deleted in list(self._live(key, range_end, 0)):
+            tombstone = KeyValue(deleted.key, b"", 0, revision, 0)
+            self._versions[deleted.key].append(tombstone)
+            events.append(WatchEvent(tombstone, True))
+        return events
+
+    def commit(self, events: Sequence[WatchEvent]) -> None:
+        """Complete the revision of what was written at ``revision + 1``."""
+        self.revision += 1
+        self._log.append(tuple(events))
+
+    def batches_at(self, revision: int, prefixes: Iterable[str]) -> list[WatchBatch] | None:
+        """What watches of ``prefixes`` get of a revision; None if it does not exist yet. Raises ``Compacted``."""
+        if revision < self.compacted:
+            raise Compacted(self.compacted)
+        if revision > self.revision:
+            return None
+        events = self._log[revision - self._log_start] if revision >= self._log_start else ()
+        of_prefix = ((tuple([event for event in events if event.item.key.startswith(one)]), one) for one in prefixes)
+        return [WatchBatch(revision, found, prefix) for found, prefix in of_prefix if found]
+
+    def compact(self, revision: int) -> None:
+        """Drop what was superseded before ``revision``, and tombstones up to it. Raises as etcd does."""
+        if revision <= self.compacted:
+            raise Compacted(self.compacted)
+        if revision > self.revision:
+            raise FutureRevision("memory Compact: required revision is a future revision")
+        self.compacted = revision
+        for key, versions in list(self._versions.items()):
+            keep = max(0, bisect_right(versions, revision, key=_mod_revision) - 1)
+            if versions[keep].version == 0 and versions[keep].mod_revision <= revision:
+                keep += 1
+            del versions[:keep]
+            if not versions:
+                del self._versions[key]
+        self._keys = sorted(self._versions)
+        log_start = max(revision, self._log_start)
+        del self._log[: log_start - self._log_start]
+        self._log_start = log_start
+        if self._log and self._log_start == revision:
+            # etcd drops a tombstone of the compaction revision itself: a watch from there does not see it.
+            self._log[0] = tuple(event for event in self._log[0] if not event.deleted)
+
+    def _live(self, key: str, range_end: str, revision: int) -> Iterator[KeyValue]:
+        if not range_end:
+            names = [key]
+        else:
+            first = bisect_left(self._keys, key)
+            names = self._keys[first : None if range_end == "\0" else bisect_left(self._keys, range_end)]
+        for name in names:
+            item = self._at(name, revision) if revision else self._now(name)
+            if item.version:
+                yield item
+
+    def _now(self, key: str) -> KeyValue:
+        versions = self._versions.get(key)
+        return versions[-1] if versions else _ABSENT
+
+    def _at(self, key: str, revision: int) -> KeyValue:
+        versions = self._versions.get(key, [])
+        position = bisect_right(versions, revision, key=_mod_revision)
+        return versions[position - 1] if position else _ABSENT
+
+
+def _mod_revision(item: KeyValue) -> int:
+    return item.mod_revision
+
+
+def _holds(compare: Compare, item: KeyValue) -> bool:
+    actual = {
+        Target.VERSION: item.version,
+        Target.CREATE_REVISION: item.create_revision,
+        Target.MOD_REVISION: item.mod_revision if item.version else 0,
+    }[compare.target]
+    match compare.relation:
+        case Relation.EQUAL:
+            return actual == compare.number
+        case Relation.GREATER:
+            return actual > compare.number
+        case Relation.LESS:
+            return actual < compare.number
+        case Relation.NOT_EQUAL:
+            return actual != compare.number
 
 
 class MemoryWatch:
@@ -91,18 +245,16 @@ class MemoryWatch:
         if self._error is not None:
             raise self._error
         while not self._ready:
-            events = self._history.events_at(self._next)
-            if events is None:
+            batches = self._batches(self._next)
+            if batches is None:
                 return None
-            self._deliver(self._next, events)
+            self._ready.extend(batches)
             self._next += 1
         return self._ready.popleft()
 
-    def _deliver(self, revision: int, events: Sequence[WatchEvent]) -> None:
-        for prefix in self._prefixes:
-            concerned = tuple(event for event in events if event.item.key.startswith(prefix))
-            if concerned:
-                self._ready.append(WatchBatch(revision, concerned, prefix))
+    def _batches(self, revision: int) -> list[WatchBatch] | None:
+        """What to deliver of a revision; None if it does not exist yet."""
+        return self._history.batches_at(revision, self._prefixes)
 
 
 class MemoryStore:
@@ -185,13 +337,8 @@ class MemoryStore:
 
     def batches(self, prefix: str, after: int) -> list[WatchBatch]:
         """What a watch of ``prefix`` from ``after + 1`` would have delivered until now. Raises ``Compacted``."""
-        found = []
-        for revision in range(after + 1, self._history.revision + 1):
-            events = self._history.events_at(revision) or ()
-            concerned = tuple(event for event in events if event.item.key.startswith(prefix))
-            if concerned:
-                found.append(WatchBatch(revision, concerned, prefix))
-        return found
+        revisions = range(after + 1, self._history.revision + 1)
+        return [batch for one in revisions for batch in self._history.batches_at(one, (prefix,)) or ()]
 
     async def grant_lease(self, ttl: int) -> int:
         await self._enter("LeaseGrant")

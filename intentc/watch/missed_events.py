@@ -18,10 +18,10 @@ from typing import Protocol
 
 import anyio.to_thread
 
-from intentc.model.events import Change, Correction
+from intentc.model.events import Batch, Change, Correction, Snapshot
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import Compacted, RangeResult, Store, prefix_end
-from intentc.watch.watch_state import Applied, ResourceKey, SourceCounters
+from intentc.watch.watch_state import Progress, ResourceKey, SourceCounters
 
 
 class HistoryCheck:
@@ -32,14 +32,13 @@ class HistoryCheck:
         self._written: Change | None = None
         self._deleted: Change | None = None
 
-    def saw_all(self, changes: Iterable[Change]) -> None:
-        """Note that the world was listed."""
-        self._written = max(changes, key=lambda change: change.mod_revision, default=None)
-        self._deleted = None
-
-    def saw(self, changes: Iterable[Change]) -> None:
-        """Note that a revision was applied."""
-        for change in changes:
+    def saw(self, item: Snapshot | Batch) -> None:
+        """Note that the world was listed, or a revision was applied."""
+        if isinstance(item, Snapshot):
+            self._written = max(item.changes, key=lambda change: change.mod_revision, default=None)
+            self._deleted = None
+            return
+        for change in item.changes:
             if change.value is None:
                 self._deleted = change
                 if self._written is not None and _same(change, self._written):
@@ -102,10 +101,10 @@ class Believed(Protocol):
 class Relist:
     """A pass over all keys under one prefix, and then the next."""
 
-    def __init__(self, store: Store, layout: Layout, applied: Applied, counters: SourceCounters) -> None:
+    def __init__(self, store: Store, layout: Layout, progress: Progress, counters: SourceCounters) -> None:
         self._store = store
         self._layout = layout
-        self._applied = applied
+        self._progress = progress
         self._counters = counters
         self._end = prefix_end(layout.prefix)
         self._cursor = ""
@@ -116,15 +115,15 @@ class Relist:
 
         Raises ``Failure``; the same slice is then read again by the next call.
         """
-        applied = self._applied
-        if not applied.revision:
+        progress = self._progress
+        if not progress.applied:
             return None
         if not self._cursor:
             self._held = await anyio.to_thread.run_sync(self._sorted, list(believed.keys()))
             self._cursor = self._layout.prefix
         size = limit or max(_SMALLEST_SLICE, len(self._held) // SLICES_IN_A_PASS)
-        revision, snapshots, start = applied.revision, applied.snapshots, self._cursor
-        with applied.recording() as touched:
+        revision, snapshots, start = progress.applied, progress.snapshots, self._cursor
+        with progress.recording() as touched:
             page = await self._store.range(start, self._end, revision=revision, limit=size, keys_only=True)
             end = page.items[-1].key + "\0" if page.more else self._end
             changes = self._differences(page, start, end, revision, believed, touched)
@@ -133,7 +132,7 @@ class Relist:
                 full = await self._store.range(start, end, revision=revision)
                 changes = self._differences(full, start, end, revision, believed, touched)
         # Nothing awaits between the last comparison and the caller: the result still holds.
-        if applied.snapshots != snapshots:
+        if progress.snapshots != snapshots:
             return None
         self._cursor = end if page.more else ""
         self._counters.relisted_keys += len(page.items)

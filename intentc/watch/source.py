@@ -22,12 +22,13 @@ from intentc.watch.keys import Layout
 from intentc.watch.listing import DEFAULT_PAGES, PageLimits, list_all
 from intentc.watch.missed_events import Believed, HistoryCheck, Relist
 from intentc.watch.protocol import Compacted, FutureRevision, Store, Watch, WatchBatch, WatchProgress
-from intentc.watch.watch_state import Applied, ForeignKeys, Phase, Progress, SourceCounters, SourceState
+from intentc.watch.watch_state import Phase, Progress, SourceCounters, SourceState
 
 _LOGGER = logging.getLogger(__name__)
 # etcd reports its progress every 10 minutes; without heartbeats that is the only sign of life.
 _PATIENCE_WITHOUT_HEARTBEAT = 20 * 60.0
 _DENIED = "access denied"
+_REMEMBERED_FOREIGN_KEYS = 1_000
 
 
 class Source:
@@ -62,10 +63,9 @@ class Source:
         self._wall_clock = wall_clock
         self._clock = clock
         self._heard = clock()
-        self._applied = Applied()
-        self._relist = Relist(store, self._layout, self._applied, self.counters)
+        self._relist = Relist(store, self._layout, self.progress, self.counters)
         self._history_check = HistoryCheck(self._layout)
-        self._foreign = ForeignKeys(self.counters, _LOGGER)
+        self._foreign_keys: set[str] = set()
         self._cluster_id = 0
         self._list_reason: str | None = "first"
         self._reported = ""
@@ -74,7 +74,7 @@ class Source:
     @property
     def applied_revision(self) -> int:
         """The last revision that the consumer has applied; 0 before the first snapshot."""
-        return self._applied.revision
+        return self.progress.applied
 
     @property
     def patience(self) -> float:
@@ -104,27 +104,27 @@ class Source:
                 await self._check_for_gap()
                 if self._list_reason is not None:
                     snapshot = await self._list(self._list_reason)
-                    self._applied.delivering(snapshot)
+                    self.progress.delivering(snapshot)
                     yield snapshot
-                    self._applied.applied(snapshot.revision)
-                    self.progress.start_over(snapshot.revision)
-                    self._history_check.saw_all(snapshot.changes)
-                async with self._store.watch(self._prefixes(), self._applied.revision + 1) as watch:
+                    self._delivered(snapshot)
+                async with self._store.watch(self._prefixes(), self.applied_revision + 1) as watch:
                     self._opened(watch)
                     items = aiter(watch)
                     while self._list_reason is None:
                         batch = self._accept(await self._next(items))
                         if batch is None:
                             continue
-                        self._applied.delivering(batch)
+                        self.progress.delivering(batch)
                         if batch.changes:
                             yield batch
-                        self._applied.applied(batch.revision)
-                        self.progress.delivered(batch.revision)
-                        self._history_check.saw(batch.changes)
+                        self._delivered(batch)
             except Failure as error:
                 self._failed(error)
                 await anyio.sleep(self._retries.next_wait())
+
+    def _delivered(self, item: Snapshot | Batch) -> None:
+        self.progress.delivered(item)
+        self._history_check.saw(item)
 
     async def ask(self) -> None:
         """Return once the store has answered anything. Raises ``Failure`` if it doesn't, or rejects us; ``state``
@@ -178,32 +178,31 @@ class Source:
         self.progress.saw(now.revision)
         if now.cluster_id != self._cluster_id:
             self._list_reason = "cluster changed"
-        elif now.revision < self._applied.revision:
+        elif now.revision < self.applied_revision:
             self._list_reason = "revision went back"
-        elif now.revision - self._applied.revision > self._gap_limit:
+        elif now.revision - self.applied_revision > self._gap_limit:
             self._list_reason = "gap"
-        elif not await self._history_check.confirmed(self._store, self._applied.revision):
+        elif not await self._history_check.confirmed(self._store, self.applied_revision):
             _LOGGER.error("etcd's history differs from the one that we saw: it was restored from an older state")
             self._list_reason, self._restored = "restored", True
 
     async def _list(self, reason: str) -> Snapshot:
-        _LOGGER.info("listing %s: %s (last applied %d)", self._layout.prefix, reason, self._applied.revision)
-        if self._applied.revision:
+        _LOGGER.info("listing %s: %s (last applied %d)", self._layout.prefix, reason, self.applied_revision)
+        if self.applied_revision:
             crashpoints.reach("relist.begun")
         self.progress.listing(0, 0)
         self._enter(Phase.LISTING)
         listing = await list_all(self._store, self._layout, self._foreign, self._pages, on_page=self.progress.listing)
-        if self._cluster_id and listing.cluster_id != self._cluster_id:
+        is_other_cluster = self._cluster_id not in {0, listing.cluster_id}
+        if is_other_cluster:
             _LOGGER.error("etcd's cluster id changed from %x to %x", self._cluster_id, listing.cluster_id)
-        if listing.snapshot.revision < self._applied.revision:
+        if listing.snapshot.revision < self.applied_revision:
             _LOGGER.error(
                 "etcd's revision went back from %d to %d: it was restored from an older state",
-                self._applied.revision,
+                self.applied_revision,
                 listing.snapshot.revision,
             )
-        restored = self._cluster_id not in {0, listing.cluster_id} or (
-            listing.snapshot.revision < self._applied.revision or self._restored
-        )
+        restored = is_other_cluster or listing.snapshot.revision < self.applied_revision or self._restored
         self._restored = False
         self.counters.lists[reason] += 1
         self._cluster_id = listing.cluster_id
@@ -215,7 +214,7 @@ class Source:
             self._list_reason = "cluster changed"
             raise Unavailable("the watch is answered by another cluster than the list; check etcd.endpoints")
         if self._reported:
-            _LOGGER.info("watching %s again from %d", self._layout.prefix, self._applied.revision + 1)
+            _LOGGER.info("watching %s again from %d", self._layout.prefix, self.applied_revision + 1)
         self._reported = ""
         self._heard = self._clock()
         self._retries.went_well()
@@ -237,7 +236,7 @@ class Source:
             self.progress.beat(item.revision)
             self.counters.heartbeats_seen += 1
             return None
-        if item.revision <= self._applied.revision:
+        if item.revision <= self.applied_revision:
             self.counters.duplicates += 1
             return None
         changes = self._layout.changes(item.events, self._foreign)
@@ -259,6 +258,13 @@ class Source:
     def _enter(self, phase: Phase, error: str | None = None) -> None:
         since = self.state.since if phase is self.state.phase else self._wall_clock()
         self.state = self.state._replace(phase=phase, since=since, error=self.state.error if error is None else error)
+
+    def _foreign(self, key: str) -> None:
+        """Log and count a key of another form, once."""
+        if key not in self._foreign_keys and len(self._foreign_keys) < _REMEMBERED_FOREIGN_KEYS:
+            self._foreign_keys.add(key)
+            self.counters.foreign_keys += 1
+            _LOGGER.warning("key %r is not of the form <prefix>/<kind>/<uuid>; it is ignored", key)
 
     def _rejected(self, reason: str) -> None:
         self.state = self.state._replace(rejection=reason)

@@ -1,15 +1,11 @@
 """Records how far the watch and its consumer have come, whether the watch is ready, and what it counts.
 
-The watch resumes after what was *applied*, not after what was received (``Applied``). ``Progress`` is for operators,
-who ask how far behind the watch is; nothing is decided by it.
-
 State: ``source`` and its parts change all of it; ``heartbeat`` and the service note revisions that they know of.
 """
 
 from __future__ import annotations
 
 import enum
-import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,8 +13,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from intentc.model.events import Batch, Change, Snapshot
-
-_REMEMBERED_FOREIGN_KEYS = 1_000
 
 
 class Phase(enum.Enum):
@@ -71,31 +65,27 @@ class SourceCounters:
     missed_events: int = 0
 
 
-class ForeignKeys:
-    """Keys of another form under our prefix: logged and counted once each, and ignored."""
-
-    def __init__(self, counters: SourceCounters, logger: logging.Logger) -> None:
-        self._counters = counters
-        self._logger = logger
-        self._seen: set[str] = set()
-
-    def __call__(self, key: str) -> None:
-        if key in self._seen or len(self._seen) >= _REMEMBERED_FOREIGN_KEYS:
-            return
-        self._seen.add(key)
-        self._counters.foreign_keys += 1
-        self._logger.warning("key %r is not of the form <prefix>/<kind>/<uuid>; it is ignored", key)
+ResourceKey = tuple[str, str]
 
 
 class Progress:
-    """``seen``: the highest revision that etcd is known to have had. ``passed``: everything of ours up to it has been
-    delivered and applied. ``listed`` of ``to_list`` keys have been read by the listing under way."""
+    """How far the watch and its consumer have come.
+
+    ``applied``: the last revision that the consumer has applied (0: nothing yet), after which the watch resumes.
+    ``snapshots``: how many were delivered. The other figures are only shown. ``seen``: the highest revision that etcd
+    is known to have had. ``passed``: everything of ours up to it has been delivered and applied. ``listed`` of
+    ``to_list`` keys have been read by the listing under way.
+    """
 
     def __init__(self) -> None:
+        self.applied = 0
+        self.snapshots = 0
         self.seen = 0
         self.passed = 0
         self.listed = 0
         self.to_list = 0
+        self._under_way: tuple[Change, ...] = ()
+        self._recordings: list[set[ResourceKey]] = []
 
     @property
     def lag(self) -> int | None:
@@ -110,45 +100,27 @@ class Progress:
         """Note how many keys of a listing have been read."""
         self.listed, self.to_list = listed, to_list
 
-    def start_over(self, revision: int) -> None:
-        """Note that the world was listed and applied at ``revision``; older figures are void after a restore."""
-        self.seen = self.passed = revision
-
-    def delivered(self, revision: int) -> None:
-        """Note that a batch of ours was applied. If a beat overtook it, ``passed`` goes back to the batch."""
-        self.saw(revision)
-        self.passed = revision
-
     def beat(self, revision: int) -> None:
         """Note a sign of life on the watch: everything written before it has arrived, too."""
         self.saw(revision)
         self.passed = max(self.passed, revision)
 
-
-ResourceKey = tuple[str, str]
-
-
-class Applied:
-    """The last applied ``revision`` (0: nothing yet) and the number of snapshots delivered."""
-
-    def __init__(self) -> None:
-        self.revision = 0
-        self.snapshots = 0
-        self._under_way: tuple[Change, ...] = ()
-        self._recordings: list[set[ResourceKey]] = []
-
     def delivering(self, item: Snapshot | Batch) -> None:
         """Note that the consumer is about to get ``item``."""
         self._under_way = item.changes
-        if isinstance(item, Snapshot):
-            self.snapshots += 1
+        self.snapshots += isinstance(item, Snapshot)
         for recording in self._recordings:
             recording.update(_keys(item.changes))
 
-    def applied(self, revision: int) -> None:
-        """Note that the consumer asked for the next item: it has applied everything up to ``revision``."""
-        self.revision = revision
+    def delivered(self, item: Snapshot | Batch) -> None:
+        """Note that the consumer asked for the next item: it has applied this one.
+
+        After a snapshot older figures are void: the store may be a restored one. If a beat overtook a batch, ``passed``
+        goes back to the batch.
+        """
         self._under_way = ()
+        self.applied = self.passed = item.revision
+        self.seen = item.revision if isinstance(item, Snapshot) else max(self.seen, item.revision)
 
     @contextmanager
     def recording(self) -> Iterator[set[ResourceKey]]:

@@ -15,7 +15,7 @@ import anyio.lowlevel
 
 from intentc.reconcile.failures import Failure, Unavailable
 from intentc.watch.memory import MemoryStore, MemoryWatch
-from intentc.watch.protocol import WatchBatch, WatchEvent, WatchProgress
+from intentc.watch.protocol import WatchBatch, WatchProgress
 
 
 class FaultyWatch(MemoryWatch):
@@ -34,9 +34,8 @@ class FaultyWatch(MemoryWatch):
     def _take(self) -> WatchBatch | WatchProgress | None:
         return None if self.silent else super()._take()
 
-    def _deliver(self, revision: int, events: Sequence[WatchEvent]) -> None:
-        if revision not in self.lost:
-            super()._deliver(revision, events)
+    def _batches(self, revision: int) -> list[WatchBatch] | None:
+        return [] if revision in self.lost else super()._batches(revision)
 
 
 class FaultyStore(MemoryStore):

@@ -15,8 +15,7 @@ from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.model import Key, Schema
-from intentc.watch.memory import MemoryStore
-from intentc.watch.memory_history import History
+from intentc.watch.memory import History, MemoryStore
 
 PROJECT = ["default-domain", "default-project"]
 

@@ -17,8 +17,7 @@ from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Kind, Schema
 from intentc.model.kind import Relation
 from intentc.model.types import FieldSpec
-from intentc.watch.memory import MemoryStore
-from intentc.watch.memory_history import History
+from intentc.watch.memory import History, MemoryStore
 from tests.unit.apiserver.contrail_kinds import SERVED, element_of, new, one_of_each
 
 from .conftest import PROJECT, Api, history_of, rejected

@@ -6,7 +6,7 @@ import pytest
 
 from intentc.apiserver.errors import from_store
 from intentc.reconcile.failures import Failure
-from intentc.watch.etcd_errors import store_error
+from intentc.watch.etcd_messages import store_error
 from intentc.watch.protocol import Compacted
 
 

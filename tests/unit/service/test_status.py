@@ -11,6 +11,7 @@ import pytest
 from intentc.engine.permission import OBSERVING, RESTORED, STANDING_BY, UPGRADE
 from intentc.logic import Job
 from intentc.model import Key, Name, Problem
+from intentc.model.events import Snapshot
 from intentc.planning import DeleteGuard
 from intentc.reconcile.failures import Rejected, Throttled, Unavailable
 from intentc.service.status import CompilerStatus, Leadership
@@ -113,7 +114,7 @@ async def test_who_only_observes_is_an_observer_whoever_leads(box_system: BoxSys
 async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(
     box_system: BoxSystem, reported: Reported
 ) -> None:
-    reported.source.progress.start_over(box_system.engine.revision)
+    reported.source.progress.delivered(Snapshot(box_system.engine.revision, ()))
     box_system.engine._sender.last_revision = box_system.engine.revision + 3
     status = reported.status()
     assert status["lag_revisions"] == 3
@@ -205,7 +206,7 @@ async def test_an_observer_logs_how_much_it_would_write(
 async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(
     box_system: BoxSystem, reported: Reported
 ) -> None:
-    reported.source.progress.start_over(box_system.engine.revision)
+    reported.source.progress.delivered(Snapshot(box_system.engine.revision, ()))
     assert reported.status()["lag_revisions"] == 0
     reported.enter(Phase.DISCONNECTED, "connection refused")
     assert reported.status()["lag_revisions"] is None
@@ -214,7 +215,7 @@ async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(
 async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_the_leadership(
     box_system: BoxSystem, reported: Reported
 ) -> None:
-    reported.source.progress.start_over(box_system.engine.revision)
+    reported.source.progress.delivered(Snapshot(box_system.engine.revision, ()))
     lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
     status = reported.status(lost)
     assert status["pending_work"] == ["an answer of etcd, none since 00:00:00 UTC"]

@@ -11,7 +11,7 @@ import pytest
 from pytest_mock import MockerFixture
 
 from intentc.reconcile.failures import Unavailable
-from intentc.watch.etcd_watch import EtcdWatch
+from intentc.watch.etcd import EtcdWatch
 
 pytestmark = pytest.mark.anyio
 

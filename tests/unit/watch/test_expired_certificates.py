@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from intentc.reconcile.failures import CertificateExpired, Untrusted
-from intentc.watch.etcd_errors import store_error
+from intentc.watch.etcd_messages import store_error
 from intentc.watch.source import _reason
 
 HANDSHAKE = (

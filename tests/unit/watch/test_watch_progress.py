@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from intentc.model.events import Batch, Snapshot
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.listing import PageLimits
 from intentc.watch.protocol import Put
@@ -37,16 +38,16 @@ def test_nothing_is_known_before_the_first_listing_was_applied() -> None:
 
 def test_what_was_seen_and_not_applied_is_the_lag() -> None:
     progress = Progress()
-    progress.start_over(10)
+    progress.delivered(Snapshot(10, ()))
     progress.saw(14)
     assert progress.lag == 4
-    progress.delivered(14)
+    progress.delivered(Batch(14, ()))
     assert progress.lag == 0
 
 
 def test_a_beat_shows_that_everything_before_it_has_come() -> None:
     progress = Progress()
-    progress.start_over(10)
+    progress.delivered(Snapshot(10, ()))
     progress.saw(14)
     progress.beat(14)
     assert progress.lag == 0
@@ -54,16 +55,16 @@ def test_a_beat_shows_that_everything_before_it_has_come() -> None:
 
 def test_a_batch_that_a_beat_has_overtaken_is_behind() -> None:
     progress = Progress()
-    progress.start_over(10)
+    progress.delivered(Snapshot(10, ()))
     progress.beat(14)
-    progress.delivered(12)
+    progress.delivered(Batch(12, ()))
     assert progress.lag == 2
 
 
 def test_a_store_that_was_put_back_is_not_behind() -> None:
     progress = Progress()
-    progress.start_over(100)
-    progress.start_over(40)
+    progress.delivered(Snapshot(100, ()))
+    progress.delivered(Snapshot(40, ()))
     assert progress.lag == 0
 
 

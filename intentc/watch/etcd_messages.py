@@ -1,13 +1,13 @@
-"""Translates errors of gRPC and etcd into the protocol's errors, and recognizes those on which callers act.
+"""Translates between the protocol's values and errors and those of etcd and gRPC.
 
-Most of etcd's errors differ only in their text, and grpc.aio reports a call that was cut as ``CancelledError``, which
-ends a task silently.
+Keys are text in intentc; bytes that are not UTF-8 survive both ways by ``surrogateescape``. Most of etcd's errors
+differ only in their text, and grpc.aio reports a call that was cut as ``CancelledError``, which ends a task silently.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio.lowlevel
@@ -15,15 +15,32 @@ import grpc
 import grpc.aio
 
 from intentc.reconcile.failures import CertificateExpired, Denied, Failure, Unavailable, Untrusted
+from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.protocol import (
     Compacted,
+    Compare,
+    Delete,
     FutureRevision,
+    Get,
+    KeyValue,
     LeaseNotFound,
+    Operation,
+    Put,
+    Relation,
     RequestTooLarge,
     StoreFull,
+    Target,
     TooManyOperations,
+    TransactionResult,
+    WatchEvent,
 )
 
+_RELATIONS = {
+    Relation.EQUAL: rpc.Compare.EQUAL,
+    Relation.GREATER: rpc.Compare.GREATER,
+    Relation.LESS: rpc.Compare.LESS,
+    Relation.NOT_EQUAL: rpc.Compare.NOT_EQUAL,
+}
 _UNAVAILABLE = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -63,6 +80,84 @@ _TOO_LARGE_TEXTS = ("request is too large", "grpc: received message larger than 
 _STALE_TOKEN_TEXTS = ("invalid auth token", "revision of auth store is old", "user name is empty")
 """The last one: we have no token, since etcd had no authentication when we logged in, and now it has."""
 _WITHOUT_AUTH_TEXT = "authentication is not enabled"
+
+
+def encode_key(key: str) -> bytes:
+    """A key in the form of etcd."""
+    return key.encode("utf-8", "surrogateescape")
+
+
+def _key_value(message: rpc.KeyValue) -> KeyValue:
+    """One stored key."""
+    return KeyValue(
+        message.key.decode("utf-8", "surrogateescape"),
+        message.value,
+        message.create_revision,
+        message.mod_revision,
+        message.version,
+        message.lease,
+    )
+
+
+def key_values(messages: Iterable[rpc.KeyValue]) -> tuple[KeyValue, ...]:
+    """Many, in the order in which etcd gave them (by key)."""
+    return tuple([_key_value(message) for message in messages])
+
+
+def watch_event(message: rpc.Event) -> WatchEvent:
+    """One change."""
+    return WatchEvent(_key_value(message.kv), message.type == rpc.Event.DELETE)
+
+
+def transaction_request(
+    compares: Sequence[Compare], success: Sequence[Operation], failure: Sequence[Operation]
+) -> rpc.TxnRequest:
+    """A whole transaction."""
+    return rpc.TxnRequest(
+        compare=[_compare(compare) for compare in compares],
+        success=[_operation(operation) for operation in success],
+        failure=[_operation(operation) for operation in failure],
+    )
+
+
+def transaction_result(response: rpc.TxnResponse) -> TransactionResult:
+    """Its answer; only reads have results."""
+    return TransactionResult(
+        response.succeeded,
+        response.header.revision,
+        tuple(key_values(answer.response_range.kvs) for answer in response.responses),
+    )
+
+
+def _compare(compare: Compare) -> rpc.Compare:
+    message = rpc.Compare(
+        key=encode_key(compare.key),
+        range_end=encode_key(compare.range_end),
+        result=_RELATIONS[compare.relation],
+    )
+    match compare.target:
+        case Target.VERSION:
+            message.target, message.version = rpc.Compare.VERSION, compare.number
+        case Target.CREATE_REVISION:
+            message.target, message.create_revision = rpc.Compare.CREATE, compare.number
+        case Target.MOD_REVISION:
+            message.target, message.mod_revision = rpc.Compare.MOD, compare.number
+    return message
+
+
+def _operation(operation: Operation) -> rpc.RequestOp:
+    match operation:
+        case Put(key, value, lease):
+            put = rpc.PutRequest(key=encode_key(key), value=value, lease=lease)
+            return rpc.RequestOp(request_put=put)
+        case Delete(key, range_end):
+            delete = rpc.DeleteRangeRequest(key=encode_key(key), range_end=encode_key(range_end))
+            return rpc.RequestOp(request_delete_range=delete)
+        case Get(key, range_end, limit, keys_only):
+            get = rpc.RangeRequest(
+                key=encode_key(key), range_end=encode_key(range_end), limit=limit, keys_only=keys_only
+            )
+            return rpc.RequestOp(request_range=get)
 
 
 def store_error(call: str, details: str, code: grpc.StatusCode | None = None) -> Failure:

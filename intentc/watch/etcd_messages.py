@@ -39,7 +39,6 @@ _RELATIONS = {
     Relation.EQUAL: rpc.Compare.EQUAL,
     Relation.GREATER: rpc.Compare.GREATER,
     Relation.LESS: rpc.Compare.LESS,
-    Relation.NOT_EQUAL: rpc.Compare.NOT_EQUAL,
 }
 _UNAVAILABLE = {
     grpc.StatusCode.UNAVAILABLE,
@@ -136,8 +135,6 @@ def _compare(compare: Compare) -> rpc.Compare:
         result=_RELATIONS[compare.relation],
     )
     match compare.target:
-        case Target.VERSION:
-            message.target, message.version = rpc.Compare.VERSION, compare.number
         case Target.CREATE_REVISION:
             message.target, message.create_revision = rpc.Compare.CREATE, compare.number
         case Target.MOD_REVISION:

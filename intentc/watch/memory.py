@@ -173,11 +173,9 @@ def _mod_revision(item: KeyValue) -> int:
 
 
 def _holds(compare: Compare, item: KeyValue) -> bool:
-    actual = {
-        Target.VERSION: item.version,
-        Target.CREATE_REVISION: item.create_revision,
-        Target.MOD_REVISION: item.mod_revision if item.version else 0,
-    }[compare.target]
+    actual = item.create_revision
+    if compare.target is Target.MOD_REVISION:
+        actual = item.mod_revision if item.version else 0
     match compare.relation:
         case Relation.EQUAL:
             return actual == compare.number
@@ -185,8 +183,6 @@ def _holds(compare: Compare, item: KeyValue) -> bool:
             return actual > compare.number
         case Relation.LESS:
             return actual < compare.number
-        case Relation.NOT_EQUAL:
-            return actual != compare.number
 
 
 class MemoryWatch:

@@ -74,7 +74,6 @@ class RangeResult(NamedTuple):
 class Target(enum.Enum):
     """What a compare looks at."""
 
-    VERSION = "version"
     CREATE_REVISION = "create_revision"
     MOD_REVISION = "mod_revision"
 
@@ -85,13 +84,12 @@ class Relation(enum.Enum):
     EQUAL = "="
     GREATER = ">"
     LESS = "<"
-    NOT_EQUAL = "!="
 
 
 class Compare(NamedTuple):
     """True if every key in [key, range_end) stands in ``relation`` to ``number``; ``range_end`` empty: just ``key``.
 
-    An absent key counts as version, create and mod revision 0. Over an empty range a compare is true.
+    An absent key counts as create and mod revision 0. Over an empty range a compare is true.
     """
 
     key: str
@@ -243,8 +241,3 @@ def present(key: str) -> Compare:
 def unchanged(key: str, mod_revision: int) -> Compare:
     """True while ``key`` stands as it was written at ``mod_revision``."""
     return Compare(key, Target.MOD_REVISION, Relation.EQUAL, mod_revision)
-
-
-def none_below(prefix: str) -> Compare:
-    """True while no key has ``prefix``."""
-    return Compare(prefix, Target.CREATE_REVISION, Relation.EQUAL, 0, prefix_end(prefix))

@@ -48,11 +48,10 @@ class Source:
         pages: PageLimits = DEFAULT_PAGES,
         gap_limit: int = 3_000,
         retries: Retries | None = None,
-        wall_clock: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counters = SourceCounters()
-        self.state = SourceState(Phase.DISCONNECTED, wall_clock())
+        self.state = SourceState(Phase.DISCONNECTED, time.time())
         self.progress = Progress()
         self._store = store
         self._layout = Layout.of(prefix)
@@ -60,7 +59,6 @@ class Source:
         self._pages = pages
         self._gap_limit = gap_limit
         self._retries = retries or Retries()
-        self._wall_clock = wall_clock
         self._clock = clock
         self._heard = clock()
         self._relist = Relist(store, self._layout, self.progress, self.counters)
@@ -91,7 +89,7 @@ class Source:
         """Since when (Unix time in seconds) etcd has delivered nothing, not even a heartbeat, if that is longer than
         ``patience``: the known inputs may be old. None if it has."""
         seconds = self._clock() - self._heard
-        return self._wall_clock() - seconds if seconds > self.patience else None
+        return time.time() - seconds if seconds > self.patience else None
 
     async def events(self) -> AsyncGenerator[Snapshot | Batch, None]:
         """Yield without end: a ``Snapshot`` first, then a ``Batch`` per revision; a ``Snapshot`` again after a gap.
@@ -256,7 +254,7 @@ class Source:
         self._enter(Phase.DISCONNECTED, str(error))
 
     def _enter(self, phase: Phase, error: str | None = None) -> None:
-        since = self.state.since if phase is self.state.phase else self._wall_clock()
+        since = self.state.since if phase is self.state.phase else time.time()
         self.state = self.state._replace(phase=phase, since=since, error=self.state.error if error is None else error)
 
     def _foreign(self, key: str) -> None:

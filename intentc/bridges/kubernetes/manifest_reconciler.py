@@ -89,7 +89,7 @@ class ManifestReconciler:
         self.stored = StoredManifests(installation)
         self.objects = MadeObjects()
         self.kinds = MadeKinds(cluster, installation, self._apply_findings, doubt, declared)
-        self.answers = Answers(writer, schema, fenced, self._look)
+        self.answers = Answers(writer, schema, fence, fenced, self._look)
         self._cluster = cluster
         self._installation = installation
         self._fence = fence
@@ -126,6 +126,7 @@ class ManifestReconciler:
         self._dirty |= dict.fromkeys((*self.stored.manifests, *self.stored.answers))
         self._dirty |= dict.fromkeys(name for _, name in self.objects.names())
         self._wake.set()
+        self.answers.loop.wake()
 
     def owner_changed(self) -> None:
         """Look at objects whose owner lacked a finalizer."""
@@ -160,6 +161,7 @@ class ManifestReconciler:
         """Carry out until cancelled."""
         async with anyio.create_task_group() as group:
             self.kinds.start(group)
+            group.start_soon(self.answers.loop.run)
             while True:
                 self._wake = anyio.Event()
                 if self._fence() is None or not await self._round():
@@ -243,6 +245,7 @@ class ManifestReconciler:
     async def _carry_out(self, name: FqName, manifest: Manifest | None, fence: str) -> None:
         if self.answers.is_pending(name):
             return
+        self.answers.drop(name)
         if manifest is None:
             await self._without_manifest(name, fence)
             return

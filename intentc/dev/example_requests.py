@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from intentc.bridges.xds.elements import LISTENER, ROUTE, VIRTUAL_HOST, Element
-from intentc.bridges.xds.route_configurations import ANY, covering
+from intentc.model.hostname_patterns import ANY, covering
 
 _LOCAL = "127.0.0.1"
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104  # what listeners say

@@ -16,13 +16,11 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 
+from intentc.model.hostname_patterns import covering, covers
+
 from . import wire
 from .elements import Type
 from .encoding import Version
-
-ANY = "*"
-"""The host name pattern of every host. Other patterns are exact, ``*`` and a suffix, or a prefix and ``*``; a wildcard
-matches one character or more. ``compilers/ambassador/routing/hostnames.py`` is the compilers' equivalent."""
 
 _RouteName = tuple[str, str]
 """Sort key and name of a route: its unique position."""
@@ -210,34 +208,3 @@ def _place(version: Version) -> _RouteName:
 
 def _meet(tables: tuple[str, ...], others: tuple[str, ...]) -> bool:
     return any(table in others for table in tables)
-
-
-def covers(pattern: str, domain: str) -> bool:
-    """Whether all host names that match ``domain`` (itself a pattern) match ``pattern``.
-
-    >>> covers("*.example.org", "a.example.org"), covers("*.example.org", "*.b.example.org"), covers("a.*", "*")
-    (True, True, False)
-    """
-    if pattern in (ANY, domain):
-        return True
-    if pattern.startswith("*"):
-        return domain.endswith(pattern[1:]) and len(domain) >= len(pattern) and not domain.endswith("*")
-    if pattern.endswith("*"):
-        return domain.startswith(pattern[:-1]) and len(domain) >= len(pattern) and not domain.startswith("*")
-    return False
-
-
-def covering(domain: str) -> Iterator[str]:
-    """Every pattern that covers ``domain``, itself first; about as many as the domain has characters.
-
-    >>> list(covering("*.b"))
-    ['*.b', '*b', '*']
-    """
-    yield domain
-    if not domain.endswith("*"):
-        yield from (f"*{domain[start:]}" for start in range(2 if domain.startswith("*") else 1, len(domain)))
-    if not domain.startswith("*"):
-        length = len(domain)
-        yield from (f"{domain[:end]}*" for end in range(length - (2 if domain.endswith("*") else 1), 0, -1))
-    if domain != ANY:
-        yield ANY

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, View
+from intentc.model.hostname_patterns import ANY, aligned, covering, is_pattern
 
 from .faults import Faults
 from .host_binding import HOSTS, HostBinding, wildcard_host
-from .routing.hostnames import ANY, aligned, covering, is_pattern
 from .this_gateway import Unusable, ours, report_variables
 from .tls_context import SecretState, TLSSettings, context_named, names, secret_named, secret_uses, tls_settings
 

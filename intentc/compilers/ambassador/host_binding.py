@@ -16,9 +16,9 @@ from collections.abc import Iterator
 import msgspec
 
 from intentc import Context, Fact
+from intentc.model.hostname_patterns import ANY
 
 from .envoy_elements import Origin
-from .routing.hostnames import ANY
 from .routing.route_action import GroupMember, group_name
 from .tls_context import TLSSettings
 

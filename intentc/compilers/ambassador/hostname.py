@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
+from intentc.model.hostname_patterns import aligned
 
 from .envoy_elements import Origin
 from .faults import Faults
@@ -27,7 +28,6 @@ from .hostname_binding import (
     takes,
 )
 from .listener import LISTENERS, OpenListener
-from .routing.hostnames import aligned
 from .tls_context import TLSSettings
 
 IRREGULAR = "irregular"

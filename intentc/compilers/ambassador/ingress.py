@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from intentc import Claim, Context, Fact, Intent
+from intentc.model.hostname_patterns import ANY, covering, is_pattern
 
 from .annotated import annotated, published
 from .host import check_hostname, check_secrets
 from .host_binding import HOSTS, HostBinding, crossing_members, wildcard_host
-from .routing.hostnames import ANY, covering, is_pattern
 from .routing.route_action import (
     EXACT,
     PREFIX,

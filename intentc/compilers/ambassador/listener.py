@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from intentc import Claim, Context, Fact, Intent
+from intentc.model.hostname_patterns import ANY
 
 from .host import check_secrets
 from .host_binding import HOSTS, HostBinding, fallback_host
-from .routing.hostnames import ANY
 from .this_gateway import Unusable, ours, report_variables
 from .tls_context import TLSSettings, names
 

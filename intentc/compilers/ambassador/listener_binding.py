@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from intentc import Claim, Context, Fact, Intent
+from intentc.model.hostname_patterns import rank
 
 from .envoy.http_connection_manager import http_connection_manager
 from .envoy.listeners import FilterChain, cleartext_chain, folded, listener, tcp_filter_chain, tls_chains
@@ -23,7 +24,6 @@ from .http_gateway import Gateway, Misconfigured, gateway
 from .listener import Socket
 from .reasons import hosts as reasons
 from .reasons.hosts import guard_parts
-from .routing.hostnames import rank
 from .routing.tcp_routing import TCPRoute, routes_of
 from .tls_context import TLSSettings
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
+from intentc.model.hostname_patterns import ANY, is_pattern
 
 from .faults import Faults
 from .host_binding import crossing_members
 from .http_gateway import RATE_LIMIT, RateLimitFilter
-from .routing.hostnames import ANY, is_pattern
 from .routing.mapping_action import MappingReader
 from .routing.regexes import BadRegex, check
 from .routing.route_action import (

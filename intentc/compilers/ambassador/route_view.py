@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from intentc import Compiled, Overview, Row
+from intentc.model.hostname_patterns import ANY, covers
 
 from .envoy.route import CODES, PARTS, PATHS
-from .routing.hostnames import ANY, covers
 from .routing.route_action import REGEX
 
 USERS = ("mapping", "tcp_mapping", "ingress", "auth_service", "rate_limit_service", "tracing_service", "log_service")

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from intentc import Claim, Context, Fact, Intent
+from intentc.model.hostname_patterns import is_pattern
 
 from .listener_binding import bind_address
 from .plain import boolean, plain
-from .routing.hostnames import is_pattern
 from .routing.tcp_routing import TCPMember
 from .settings.module_settings import module_settings
 from .settings.traffic import CircuitBreaker

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
+from intentc.model.hostname_patterns import covering
 
 from .envoy.listeners import listener, tcp_filter_chain
 from .envoy_elements import Origin, element
@@ -22,7 +23,6 @@ from .host_binding import HostBinding
 from .hostname_binding import closing, foremost
 from .listener_binding import bind_address
 from .reasons.hosts import tcp_routes
-from .routing.hostnames import covering
 from .routing.tcp_routing import TCPMember, TCPRoute, divided, routes_of
 from .this_gateway import Unusable, ours
 from .tls_context import TLSSettings, names, secret_named, tls_settings

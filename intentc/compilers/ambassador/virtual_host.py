@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
+from intentc.model.hostname_patterns import aligned, covering, covers, rank
 
 from .envoy.route import insecure_requests
 from .envoy_elements import element
 from .hostname import IRREGULAR
 from .hostname_binding import HostnameBinding, VirtualHostShare
 from .reasons import hosts as reasons
-from .routing.hostnames import aligned, covering, covers, rank
 
 
 class RoutingTableIntent(Intent):

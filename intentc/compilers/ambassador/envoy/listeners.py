@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ..routing.hostnames import ANY
+from intentc.model.hostname_patterns import ANY
+
 from ..routing.tcp_routing import TCPRoute
 from ..settings.traffic import duration
 from ..tls_context import TLSSettings

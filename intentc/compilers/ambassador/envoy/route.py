@@ -17,7 +17,8 @@ from typing import Any
 
 import msgspec
 
-from ..routing.hostnames import wildcard_regex
+from intentc.model.hostname_patterns import wildcard_regex
+
 from ..routing.route_action import (
     EXACT,
     PREFIX,

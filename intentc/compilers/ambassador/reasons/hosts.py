@@ -12,6 +12,7 @@ from itertools import product
 from typing import NamedTuple
 
 from intentc import Context, Source
+from intentc.model.hostname_patterns import covering, covers
 
 from ..envoy_elements import PartReasons, Reasons, Sources
 from ..host_binding import HOSTS, HostBinding
@@ -19,7 +20,6 @@ from ..hostname import IRREGULAR
 from ..hostname_binding import takes
 from ..listener import LISTENERS, OpenListener, fallback
 from ..plain import plain
-from ..routing.hostnames import covering, covers
 from ..routing.tcp_routing import TCPRoute, routes_of
 from ..settings.module_settings import MODULE_NAME
 from ..this_gateway import ours

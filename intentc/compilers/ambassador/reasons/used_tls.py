@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from intentc import Context, Source, View
+from intentc.model.hostname_patterns import covering
 
 from ..envoy_elements import Sources
 from ..host_binding import HostBinding
-from ..routing.hostnames import covering
 from ..this_gateway import Unusable, ours
 from ..tls_context import TLSSettings, context_named, secret_named, secret_uses, tls_settings
 from ..upstreams.upstream import Upstream

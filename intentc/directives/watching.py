@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 
 from intentc.model import Snapshot
+from intentc.reconcile import persist
 from intentc.reconcile.backoff import Retries
 from intentc.reconcile.failures import Failure
 from intentc.watch.heartbeat import Heartbeat
@@ -67,19 +68,14 @@ class DirectiveWatch:
 
     async def load(self) -> None:
         """Obey the stored directives, before anything is evaluated. Waits while the store can't be read."""
-        logged = False
-        while True:
-            try:
-                listing = await list_all(self._store, self._layout, lambda key: None)
-            except Failure as error:
-                if not logged:
-                    _LOG.warning("the directives can't be read yet: %s; trying again until they can", error)
-                logged = True
-                await anyio.sleep(self._retries.next_wait())
-            else:
-                self._obeying.take(listing.snapshot.changes, whole=True)
-                self._loaded = listing.snapshot.revision
-                return
+        listing = await persist(
+            lambda: list_all(self._store, self._layout, lambda key: None),
+            "the directives can't be read",
+            log=_LOG,
+            wait=self._retries.next_wait,
+        )
+        self._obeying.take(listing.snapshot.changes, whole=True)
+        self._loaded = listing.snapshot.revision
 
     async def run(self, on_change: Callable[[], None]) -> None:
         """Obey directives without end. ``on_change`` is called after actions were taken."""

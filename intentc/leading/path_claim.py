@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from intentc.model import MARK_KEY, Mark
-from intentc.reconcile.failures import Denied
+from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import CLAIMS_PREFIX, claim_key, leader_key
 from intentc.watch.protocol import Delete, KeyValue, Put, Store, absent, prefix_end, unchanged
 
@@ -149,7 +149,7 @@ class PathMarked(Exception):
         self.other = other
 
 
-class OtherLeader(Exception):
+class OtherLeader(Failure):
     """No installation has claimed the path, and a process of another installation without any claim leads: it may
     write below this path. Ends when that process ends, or one of a newer version claims its path."""
 

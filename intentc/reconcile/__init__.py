@@ -6,7 +6,7 @@ nor objects, only hashable keys, so one implementation serves the engine and the
 """
 
 from .keyed import Clock, KeyedQueue, Timer
-from .loop import Loop, Pause, RequeueAfter, Result, open_while
+from .loop import Loop, Pause, RequeueAfter, Result, open_while, persist
 from .quarantine import Quarantine, Quarantined
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "Result",
     "Timer",
     "open_while",
+    "persist",
 ]

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import anyio
@@ -39,6 +39,7 @@ _LONGEST_PAUSE = 3600.0
 """Seconds: the longest pause that a system can ask for."""
 
 K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 
 class RequeueAfter(NamedTuple):
@@ -53,6 +54,36 @@ class RequeueAfter(NamedTuple):
 
 Result = RequeueAfter | None
 """What a run returns: None if the key is done."""
+
+
+async def persist(
+    attempt: Callable[[], Awaitable[T]],
+    lack: str,
+    *,
+    log: logging.Logger,
+    wait: Callable[[], float],
+    on_failure: Callable[[str], None] = lambda why: None,
+) -> T:
+    """Repeat ``attempt`` until it succeeds, with pauses of ``wait()`` seconds, and return its result.
+
+    The first ``Failure`` is logged, then success. ``lack``: what is wrong until then, in words. ``on_failure``: called
+    with the whole sentence after each failure.
+    """
+    is_logged = False
+    while True:
+        try:
+            result = await attempt()
+        except Failure as failure:
+            why = f"{lack} yet: {failure}"
+            if not is_logged:
+                log.warning("%s; trying again", why)
+            is_logged = True
+            on_failure(why)
+            await asyncio.sleep(wait())
+        else:
+            if is_logged:
+                log.info("succeeded after the failure %r", lack)
+            return result
 
 
 def open_while(is_open: Callable[[], bool]) -> Callable[[], float]:

@@ -19,14 +19,15 @@ from __future__ import annotations
 import hashlib
 import logging
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import anyio
 import msgspec
 
 from intentc.model import Change, Fact, HeldFacts, InvalidInput, Key, Resource, Schema
 from intentc.model.values import FrozenMap, Opaque
+from intentc.reconcile import persist
 from intentc.reconcile.backoff import Retries
 from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import Layout
@@ -35,6 +36,7 @@ from intentc.watch.protocol import Compacted, Delete, FutureRevision, Put, Store
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T", Resource, HeldFacts)
+Read = TypeVar("Read")
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -74,27 +76,29 @@ class _RetainedIn(Generic[T]):
 
     async def load(self) -> dict[Key, T]:
         """As ``list``; waits while the store can't be reached."""
-        while True:
-            try:
-                return await self.list()
-            except Denied as error:
-                _LOG.warning(
-                    "retained %s can't be read: %s; grant the compiler's role %s",
-                    self._what,
-                    error,
-                    self._layout.prefix,
-                )
-                return {}
-            except Failure as error:
-                await self._wait(error)
+        return await self._persist(self._permitted)
+
+    async def _persist(self, read: Callable[[], Awaitable[Read]]) -> Read:
+        """Repeat ``read`` until the store answers."""
+        lack = f"retained {self._what} of held intents can't be read"
+        return await persist(read, lack, log=_LOG, wait=self._retries.next_wait)
+
+    async def _permitted(self) -> dict[Key, T]:
+        """What may be listed. Raises ``Failure``."""
+        try:
+            return await self.list()
+        except Denied as error:
+            _LOG.warning(
+                "retained %s can't be read: %s; grant the compiler's role %s",
+                self._what,
+                error,
+                self._layout.prefix,
+            )
+            return {}
 
     async def remove(self, key: Key) -> None:
         """Stop retaining the value of an intent. Raises ``Failure``."""
         await self._store.transaction([], [Delete(self._key(key))])
-
-    async def _wait(self, error: Failure) -> None:
-        _LOG.warning("retained %s of held intents can't be read yet: %s; trying again", self._what, error)
-        await anyio.sleep(self._retries.next_wait())
 
 
 class RetainedFacts(_RetainedIn[HeldFacts]):
@@ -237,7 +241,7 @@ class RetainedValues(_RetainedIn[Resource]):
         """The newest readable value that was written after ``after`` and before ``change``; None if etcd has none."""
         revision = change.mod_revision - 1
         for _ in range(_LONGEST_HISTORY):
-            earlier = await self._at(change, revision)
+            earlier = await self._persist(partial(self._at, change, revision))
             if earlier is None or earlier.create_revision != change.create_revision or earlier.mod_revision <= after:
                 return None
             try:
@@ -247,18 +251,16 @@ class RetainedValues(_RetainedIn[Resource]):
         return None
 
     async def _at(self, change: Change, revision: int) -> Change | None:
-        """The same key at ``revision``; None if it was absent, or etcd does not have that revision."""
-        while revision > 0:
-            try:
-                page = await self._store.range(self._resources.key(change.kind, change.uuid), revision=revision)
-            except (Compacted, FutureRevision, Denied):
-                return None
-            except Failure as error:
-                await self._wait(error)
-            else:
-                item = page.items[0] if page.items else None
-                return item and Change(change.kind, change.uuid, item.value, item.create_revision, item.mod_revision)
-        return None
+        """The same key at ``revision``; None if it was absent, or etcd does not have that revision. Raises
+        ``Failure``."""
+        if revision <= 0:
+            return None
+        try:
+            page = await self._store.range(self._resources.key(change.kind, change.uuid), revision=revision)
+        except (Compacted, FutureRevision, Denied):
+            return None
+        item = page.items[0] if page.items else None
+        return item and Change(change.kind, change.uuid, item.value, item.create_revision, item.mod_revision)
 
     def _decoded(self, change: Change) -> Resource | None:
         if change.kind not in self._schema:

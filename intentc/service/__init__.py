@@ -1,9 +1,9 @@
 """Runs the engine with a real etcd and API server: start, takeover, reload, periodic audits, status.
 
-``service`` assembles and runs it, ``synced`` holds its start for a bridge, ``takeover`` makes it the leader and back,
-``reload`` applies other maps and settings, ``audits`` compares it with a compile from scratch, ``problem_reports``
-stores problems for the Kubernetes bridge, and ``status`` computes what people read first. The command
-(``cli/commands/run.py``) opens the connections and receives the signals; rules of a stage stay in that stage.
+``service`` assembles and runs it, ``takeover`` makes it the leader and back, ``reload`` applies other maps and
+settings, ``audits`` compares it with a compile from scratch, ``problem_reports`` stores problems for the Kubernetes
+bridge, and ``status`` computes ``/status``. The command (``cli/commands/run.py``) opens the connections and receives
+the signals; rules of a stage stay in that stage.
 
 State: the tasks, when each starts and ends, and their figures.
 """

@@ -1,12 +1,11 @@
 """Assembles one engine from the configuration and runs it until it is drained.
 
-It opens no connection: the caller passes the store and the services. Before the engine runs, it asks etcd, claims the
-path, waits for mirrored kinds, reads the allocations, records suspects and reads the directives, each until that
-succeeds. Then it runs the tasks next to the engine: heartbeat, relist, audits, takeover, journal files and others. It
-implements ``diagnostics.Process``, for which ``inspection`` and ``status`` compute most.
+It opens no connection: the caller passes the store and the services. First come the steps: it asks etcd, claims the
+path, waits for mirrored kinds, reads the allocations and records suspects, each until that succeeds. Then it runs the
+engine, and its tasks next to it: heartbeat, relist, audits, takeover, journal files and others. It implements
+``diagnostics.Process``, for which ``status`` and ``inspection`` compute the answers.
 
-It changes the engine by its verbs, and gives the journal its directory. State: these tasks, the lag, and whether it
-runs.
+State: whether it runs. It changes the engine by its verbs, and gives the journal its directory.
 """
 
 from __future__ import annotations
@@ -16,60 +15,62 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 
+from intentc.model.bridge_keys import synced_prefix
+from intentc.reconcile import persist
 from intentc.reconcile.failures import Failure
 
 from ..directives import DirectiveWatch, hold_suspects
 from ..engine.api_throttle import ApiServerProbe
 from ..engine.assembly import assemble
 from ..engine.engine import Engine
-from ..engine.permission import RESTORED, UPGRADE
 from ..evaluation import Overview
 from ..evaluation.crash_marker import CrashMarker
 from ..inspection import Reader
 from ..inspection.pending_references import every_pending
-from ..inspection.pending_work import at
-from ..inspection.status_tables import report
 from ..journal.keeping import Keeping
-from ..leading import KeeperFactory, OtherLeader, claim_path
+from ..leading import KeeperFactory, claim_path
 from ..listening.origin import url_host
 from ..loading.certificates import Expiries
 from ..loading.configuration import Configuration
-from ..loading.configuration.sections import Diagnostics, Intentc
+from ..loading.configuration.sections import Diagnostics, Intentc, Kubernetes
 from ..logic import LiveWorld
 from ..model import Key
 from ..planning import DeleteGuard
 from ..plugins import Loaded
 from ..retained import Keeper, KnownFields, RetainedValues
 from ..watch.heartbeat import Heartbeat
-from ..watch.protocol import Store
+from ..watch.protocol import Store, prefix_end
 from ..watch.source import Source
 from ..writing import ReadService, WriteService
-from ..writing.capabilities import Capabilities
 from ..writing.http import HttpWriteService
-from .audits import AuditFailed, PeriodicAudit, Spawn
+from .audits import PeriodicAudit, Spawn
 from .problem_reports import ProblemReports
-from .status import CompilerStatus, Leadership
-from .synced import synced_check
+from .status import CompilerStatus, Parts
 from .takeover import TakeOver
 
 _LOG = logging.getLogger(__name__)
-_AUDIT_RETRY = 10.0
-"""Seconds between attempts at an audit after etcd was restored."""
-_LAG_PERIOD = 0.1
-_LAG_FADING = 0.995
-"""Factor by which a peak of the loop's lag decays each period: half of it remains after 14 seconds."""
 _WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - they are not listened on here
 _RETRY = 1.0
-"""Seconds between attempts to read the allocations at the start."""
+"""Seconds between attempts at a step."""
+
+Task = Callable[[], Coroutine[Any, Any, None]]
+"""What runs next to the engine, until it is cancelled."""
+
+
+class Step(NamedTuple):
+    """What must succeed before anything is evaluated. ``lack``: what is wrong until then, for people."""
+
+    lack: str
+    do: Callable[[], Awaitable[object]]
 
 
 def process_name() -> str:
@@ -119,6 +120,7 @@ def build_service(
     directives = DirectiveWatch(store, installation, engine.operator_actions, engine, heartbeat=heartbeat)
     names = tuple(compiler.name for compiler in compilers.compilers)
     claim = partial(claim_path, store, path, installation, names, started)
+    server = write.capabilities if isinstance(write, HttpWriteService) else None
 
     async def confirm() -> None:
         await claim()
@@ -142,44 +144,58 @@ def build_service(
             record=known_fields.record,
             keepers=keepers,
         )
-    hold = None
-    if crash_marker is not None and not observe:
-        hold = partial(hold_suspects, store, installation, path, crash_marker.suspects, by=started)
-    return CompilerService(
-        engine,
-        source,
-        directives=directives,
-        takeover=takeover,
-        auditing=PeriodicAudit(engine, spawn, period=settings.audit.period, source=source) if spawn else None,
-        hold_suspects=hold,
-        claim=None if observe else claim,
-        # A leader records them later, when it begins to write.
-        known_fields=known_fields.load if takeover is not None or observe else known_fields.load_and_record,
-        synced=synced_check(store, path, compilers.needs_synced, settings.kubernetes),
-        relist_slice=settings.watch.relist_slice,
-        server=write.capabilities if isinstance(write, HttpWriteService) else None,
-        views=compilers.views,
-        keeping=_keeping(engine, settings, process) if settings.journal.directory and not observe else None,
-        etcd=", ".join(configuration.etcd.endpoints),
-        probe=_probe(read, engine, compilers) if isinstance(write, HttpWriteService) else None,
-        certificates=Expiries(configuration),
-        retaining=(
-            Keeper(retained, engine.last_good_values, engine),
-            Keeper(retained.facts, engine.held_facts, engine),
-        ),
-        reports=ProblemReports(
-            store,
-            engine,
-            engine.states,
-            engine.world,
-            path=path,
-            installation=installation,
-            fence=takeover.election.fence if takeover is not None else None,
-        )
-        # Only such kinds are mirrored; others need no permission for reports.
-        if any(kind.written_as_manifests for kind in compilers.schema)
-        else None,
+    parts = Parts(
+        directives,
+        takeover,
+        PeriodicAudit(engine, spawn, period=settings.audit.period, source=source) if spawn else None,
+        _keeping(engine, settings, process) if settings.journal.directory and not observe else None,
+        server,
+        Expiries(configuration),
     )
+    steps = [Step(f"etcd at {', '.join(configuration.etcd.endpoints)} can't be asked", source.ask)]
+    if not observe:
+        steps.append(Step("etcd.path can't be claimed", claim))
+    # A leader records them later, when it begins to write.
+    known = known_fields.load if takeover is not None or observe else known_fields.load_and_record
+    steps.append(Step("the fields of earlier schemas can't be read", known))
+    if synced := synced_check(store, path, compilers.needs_synced, settings.kubernetes):
+        steps.append(Step("kinds of the cluster are not mirrored", synced))
+    # Allocations are an input (docs/engine.md §8).
+    steps.append(Step("the allocations can't be read", engine.load_allocations))
+    if crash_marker is not None and not observe:
+        # An intent that ended a process must not end the next one.
+        hold = partial(hold_suspects, store, installation, path, crash_marker.suspects, by=started)
+        steps.append(Step("suspects can't be held", hold))
+    tasks = tasks_of(engine, source, parts, relist_slice=settings.watch.relist_slice)
+    stored = [kind.name for kind in compilers.schema if kind.stored]
+    if server is not None and stored:
+        tasks.append(ApiServerProbe(read, engine.throttle, stored[0]).run)
+    tasks.append(Keeper(retained, engine.last_good_values, engine).run)
+    tasks.append(Keeper(retained.facts, engine.held_facts, engine).run)
+    # Only such kinds are mirrored; others need no permission for reports.
+    if any(kind.written_as_manifests for kind in compilers.schema):
+        fence = takeover.election.fence if takeover is not None else None
+        reports = ProblemReports(
+            store, engine, engine.states, engine.world, path=path, installation=installation, fence=fence
+        )
+        tasks.append(reports.run)
+    return CompilerService(engine, source, parts, steps=steps, tasks=tasks, views=compilers.views)
+
+
+def tasks_of(engine: Engine, source: Source, parts: Parts, *, relist_slice: float) -> list[Task]:
+    """Return what ``parts`` do next to the engine. ``relist_slice``: seconds between slices of the relist."""
+    tasks: list[Task] = [
+        source.run_heartbeat,
+        partial(parts.directives.run, engine.work_ended),
+        partial(_relist, engine, source, relist_slice),
+    ]
+    if parts.keeping is not None:
+        tasks.append(parts.keeping.run)
+    if parts.auditing is not None:
+        tasks += [parts.auditing.run, parts.auditing.run_after_restores]
+    if parts.takeover is not None:
+        tasks.append(parts.takeover.run)
+    return tasks
 
 
 def _address(diagnostics: Diagnostics) -> str:
@@ -209,9 +225,32 @@ def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
     return Keeping(journal, files, name_of, world.at_start)
 
 
-def _probe(read: ReadService, engine: Engine, compilers: Loaded) -> ApiServerProbe | None:
-    kinds = [kind.name for kind in compilers.schema if kind.stored]
-    return ApiServerProbe(read, engine.throttle, kinds[0]) if kinds else None
+class Unsynced(Failure):
+    """Kinds were never mirrored completely; the message names them."""
+
+
+def synced_check(
+    store: Store, path: str, needed: Collection[str], settings: Kubernetes
+) -> Callable[[], Awaitable[None]] | None:
+    """Return what must succeed before compilers that need whole kinds (``needed``) run; None if nothing has to. Before
+    a kind was listed completely, an intent can't know whether it finds nothing because there is none. The kinds that
+    ``settings`` do not mirror come in another way."""
+    kinds = [kind for kind in needed if not settings.kinds or kind in settings.kinds]
+    if not kinds or settings.wait is False:
+        return None
+    return partial(check_synced, store, path, kinds, settings.wait or (True if settings.kubeconfig else None))
+
+
+async def check_synced(store: Store, path: str, kinds: Collection[str], wait: bool | None = True) -> None:
+    """Raise ``Unsynced`` unless the bridge has marked each of ``kinds`` as mirrored (``model/bridge_keys.py``), and
+    other ``Failure`` as the store does. ``wait``: whether a bridge feeds the store; None: if it has any mark."""
+    prefix = synced_prefix(path)
+    found = await store.range(prefix, prefix_end(prefix), keys_only=True)
+    if wait is None and not found.items:
+        return
+    missing = sorted(set(kinds) - {item.key.removeprefix(prefix) for item in found.items})
+    if missing:
+        raise Unsynced(f"{', '.join(missing)}; start `intentc kubernetes`, or set intentc.kubernetes.wait to false")
 
 
 class _Believed:
@@ -230,58 +269,42 @@ class _Believed:
         return self._world.mod_revision(Key(kind, uuid))
 
 
+async def _relist(engine: Engine, source: Source, period: float) -> None:
+    """Relist a slice in each period; apply missed events as corrections. The source counts them."""
+    live = _Believed(engine.world)
+    while True:
+        await asyncio.sleep(period)
+        missed = await source.relist_slice(live)
+        if missed is not None:
+            _LOG.warning("the relist found %d missed events; applying them", len(missed.changes))
+            engine.correct(missed)
+
+
 class CompilerService:
-    """Runs an engine over ``source`` and implements ``diagnostics.Process``. ``etcd``: its addresses, for people.
-    ``certificates``: file → when its certificates expire, in seconds since 1970."""
+    """Runs an engine over ``source`` and implements ``diagnostics.Process``. ``steps``: what must succeed first;
+    ``tasks``: what runs next to the engine, those of ``parts`` included."""
 
     def __init__(
         self,
         engine: Engine,
         source: Source,
+        parts: Parts,
         *,
-        directives: DirectiveWatch,
-        takeover: TakeOver | None,
-        auditing: PeriodicAudit | None,
-        hold_suspects: Callable[[], Awaitable[object]] | None = None,
-        claim: Callable[[], Awaitable[None]] | None = None,
-        known_fields: Callable[[], Awaitable[None]] | None = None,
-        synced: Callable[[], Awaitable[None]] | None = None,
-        relist_slice: float,
-        server: Capabilities | None,
+        steps: Sequence[Step],
+        tasks: Sequence[Task],
         views: Mapping[str, Overview] | None = None,
-        keeping: Keeping | None = None,
-        etcd: str = "",
-        probe: ApiServerProbe | None = None,
-        retaining: Sequence[Keeper[Any]] = (),
-        reports: ProblemReports | None = None,
-        certificates: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self.engine = engine
-        self._live = engine
-        self._reloads = engine.reloads
-        self._retaining = retaining
-        self._reports = reports
-        self._certificates = certificates
         self.reader = Reader(engine, views)
         """Answers the questions of the diagnostics."""
-        self.directives = directives
-        self.takeover = takeover
-        self.auditing = auditing
-        self._keeping = keeping
-        self._etcd = etcd
-        self._probe = probe
+        self.takeover = parts.takeover
+        self.tasks = tasks
+        self._directives = parts.directives
+        self._keeping = parts.keeping
         self._source = source
-        self._compiler_status = CompilerStatus(engine, source)
-        self._hold_suspects = hold_suspects
-        self._claim = claim
-        self._known_fields = known_fields
-        self._synced = synced
-        self._relist_slice = relist_slice
-        self._server = server
-        if auditing is not None:
-            engine.require_restore_confirmation()
+        self._steps = steps
+        self._status = CompilerStatus(engine, source, parts)
         self._running = False
-        self._lag = 0.0
 
     async def run(self) -> None:
         """Serve until cancelled, then drain and resign the leadership. Raises what ended it: the failure of a part, an
@@ -290,39 +313,15 @@ class CompilerService:
         # Healthy from the start: a restart would not bring back a server that is away.
         self._running = True
         # ``busy_seconds`` counts from here.
-        self._compiler_status.look()
+        self._status.look()
         try:
-            # First, since the API server depends on etcd: otherwise the log would blame the API server.
-            await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
-            if self._claim is not None:
-                await self._until_done("etcd.path can't be claimed", self._claim)
-            if self._known_fields is not None:
-                await self._until_done("the fields of earlier schemas can't be read", self._known_fields)
-            if self._synced is not None:
-                await self._until_done("kinds of the cluster are not mirrored", self._synced)
-            await self._until_done("the allocations can't be read", self.engine.load_allocations)
-            if self._hold_suspects is not None:
-                await self._until_done("suspects can't be held", self._hold_suspects)
-            await self.directives.load()
+            for step in self._steps:
+                await self._until_done(step)
+            await self._directives.load()
             async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
-                group.start_soon(self._source.run_heartbeat)
-                group.start_soon(self.directives.run, self.engine.work_ended)
-                group.start_soon(self._relist)
-                group.start_soon(self._measure_lag)
-                group.start_soon(self._compiler_status.run)
-                if self._probe is not None:
-                    group.start_soon(self._probe.run)
-                for keeper in self._retaining:
-                    group.start_soon(keeper.run)
-                if self._reports is not None:
-                    group.start_soon(self._reports.run)
-                if self._keeping is not None:
-                    group.start_soon(self._keeping.run)
-                if self.auditing is not None:
-                    group.start_soon(self.auditing.run)
-                    group.start_soon(self._audit_restored, self.auditing)
-                if self.takeover is not None:
-                    group.start_soon(self.takeover.run)
+                group.start_soon(self._status.run)
+                for task in self.tasks:
+                    group.start_soon(task)
                 try:
                     await self.engine.run(events)
                 finally:
@@ -335,126 +334,22 @@ class CompilerService:
                 self._keeping.end()
             _LOG.info("drained: %d writes in all", self.engine.writes)
 
-    async def _audit_restored(self, auditing: PeriodicAudit) -> None:
-        """Audit after each restore of the store, and permit writes once an audit has judged the differences."""
-        engine = self.engine
-        while True:
-            await engine.wait_until_restore_is_evaluated()
-            restores = engine.restores
-            try:
-                verdict = await auditing.once("etcd was restored from an older state")
-                if verdict.judged and restores == engine.restores:
-                    engine.lift(RESTORED)
-            except AuditFailed as error:
-                _LOG.error(
-                    "etcd was restored, and the audit failed: %s; writes stay withheld until one succeeds", error
-                )
-                await anyio.sleep(_AUDIT_RETRY)
-
-    async def _until_done(self, lack: str, do: Callable[[], Awaitable[object]]) -> None:
-        """Repeat ``do`` until it succeeds. Evaluation must wait for it: allocations are an input (docs/engine.md §8),
-        and an intent that ended a process must not end the next one."""
-        is_logged = False
-        while True:
-            try:
-                await do()
-            except (Failure, OtherLeader) as error:
-                if not is_logged:
-                    _LOG.warning("%s yet: %s; trying again every second", lack, error)
-                is_logged = True
-                self._compiler_status.lacking = f"{lack} yet: {error}"
-                await asyncio.sleep(_RETRY)
-            else:
-                if is_logged:
-                    _LOG.info("succeeded after the failure %r", lack)
-                self._compiler_status.lacking = ""
-                return
-
-    async def _measure_lag(self) -> None:
-        """Measure how late the loop's timers run, which shows a stage that holds the loop."""
-        turn = asyncio.get_running_loop().time
-        while True:
-            due = turn() + _LAG_PERIOD
-            await asyncio.sleep(_LAG_PERIOD)
-            late = max(0.0, turn() - due)
-            # A peak decays slowly, so that a scrape every 15 seconds sees it.
-            self._lag = max(late, self._lag * _LAG_FADING)
-
-    async def _relist(self) -> None:
-        """Relist a slice in each period; apply missed events as corrections. The source counts them."""
-        live = _Believed(self.engine.world)
-        while True:
-            await asyncio.sleep(self._relist_slice)
-            missed = await self._source.relist_slice(live)
-            if missed is not None:
-                _LOG.warning("the relist found %d missed events; applying them", len(missed.changes))
-                self.engine.correct(missed)
+    async def _until_done(self, step: Step) -> None:
+        await persist(step.do, step.lack, log=_LOG, wait=lambda: _RETRY, on_failure=self._status.lacks)
+        self._status.lacks("")
 
     def healthy(self) -> bool:
         return self._running
 
     def ready(self) -> tuple[bool, tuple[str, ...]]:
-        reasons = []
-        state = self._source.state
-        if not state.ready:
-            because = f" ({state.last_error})" if state.last_error else ""
-            reasons.append(f"etcd: {state.phase.value} since {at(state.since)}{because}")
-        elif self.takeover is not None and self.takeover.election.unanswered_since() is not None:
-            reasons.append("etcd: no answer, so the leadership was lost")
-        if not self.engine.first_pass_complete:
-            reasons.append("the first pass is not complete")
-        if not self._live.progress.reachable:
-            reasons.append(f"the API server can't be reached{self._compiler_status.away_since}")
-        if self.takeover is not None and self.takeover.hindered:
-            reasons.append(self.takeover.hindered)
-        withheld = self.engine.withheld
-        reasons += [f"{reason}: {message}" for reason, message in withheld.items() if reason in {RESTORED, UPGRADE}]
-        return not reasons, tuple(reasons)
+        return self._status.ready()
 
     def status(self) -> dict[str, Any]:
-        state, counters = self._source.state, self._source.counters
-        return {
-            **report(self._live, converged=self.engine.converged),
-            **self._compiler_status.status(self._leadership()),
-            "loop_lag_seconds": round(self._lag, 4),
-            "watch": {
-                "phase": state.phase.value,
-                "since": state.since,
-                "last_error": state.last_error,
-                "lists": dict(counters.lists),
-                "disconnects": dict(counters.disconnects),
-                "missed_events": counters.missed_events,
-                "duplicates": counters.duplicates,
-                "restored": self.engine.restores,
-            },
-            "directives": self.directives.report(),
-            "leading": self.takeover.report() if self.takeover is not None else None,
-            "audit": self.auditing.figures() if self.auditing is not None else None,
-            "journal": self._journal(),
-            "certificates": dict(self._certificates()),
-            "reload": self._reloads.status(),
-            "api_server": {
-                "fences": self._server.fences if self._server is not None else None,
-                "reachable": self._live.progress.reachable,
-            },
-        }
-
-    def _journal(self) -> dict[str, Any]:
-        journal = self.engine.journal
-        kept = {"first": journal.first, "last": journal.last, "bytes": journal.size_bytes}
-        return {**kept, "files": self._keeping.figures() if self._keeping is not None else None}
+        return self._status.status()
 
     def progress(self) -> dict[str, Any] | None:
         """Return the progress of the first load: ``phase``, ``done``, ``total``; None after it."""
-        return self._compiler_status.progress()
-
-    def _leadership(self) -> Leadership | None:
-        if self.takeover is None:
-            return None
-        election = self.takeover.election
-        return Leadership(
-            election.fence() is not None, election.leader(), self.takeover.hindered, election.unanswered_since()
-        )
+        return self._status.progress()
 
     def pending(self) -> list[dict[str, str]]:
         return every_pending(self.engine.world)

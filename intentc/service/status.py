@@ -1,11 +1,11 @@
-"""Computes the part of ``/status`` that people read first: health, role, lag, rates, pending work, and the first load.
+"""Computes ``/status`` and readiness: what people read first, the engine's tables, and the figures of each part.
 
 It is read every second, so it uses only values that exist anyway: samples that it takes each second, and references
 that are counted in the background. It words what etcd, the leadership or a reload lacks; ``inspection/pending_work``
 words what the engine waits for, and ``inspection/status_tables`` reports its tables and counters.
 
-State: the last samples, what evaluation waits for, whether the first load is done, and what was logged of an observer.
-It reads the engine, and notes the last written revision in the watch's progress.
+State: the last samples and lag, what evaluation waits for, whether the first load is done, and what was logged of an
+observer. It reads the engine, and notes the last written revision in the watch's progress.
 """
 
 from __future__ import annotations
@@ -13,22 +13,42 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import anyio
 
+from ..directives import DirectiveWatch
 from ..engine.engine import Engine
-from ..engine.permission import OBSERVING, RESTORED, STANDING_BY
+from ..engine.permission import OBSERVING, RESTORED, STANDING_BY, UPGRADE
 from ..inspection.pending_references import PendingReferences
 from ..inspection.pending_work import at, attention, away_since, counted, unreachable_server, work_left
-from ..inspection.status_tables import Rates, is_healthy
+from ..inspection.status_tables import Rates, is_healthy, report
+from ..journal.keeping import Keeping
 from ..watch.source import Source
 from ..watch.watch_state import Phase
+from ..writing.capabilities import Capabilities
+from .audits import PeriodicAudit
+from .takeover import TakeOver
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
+_LAG_PERIOD = 0.1
+_LAG_FADING = 0.995
+"""Factor by which a peak of the loop's lag decays each period: half of it remains after 14 seconds."""
 _A_MOMENT = "another look at work that was deferred for a moment"
+
+
+class Parts(NamedTuple):
+    """The parts of a service that report in ``/status``; None for one that it lacks. ``server``: what the API server
+    can do. ``certificates``: file → when its certificates expire, in seconds since 1970."""
+
+    directives: DirectiveWatch
+    takeover: TakeOver | None = None
+    auditing: PeriodicAudit | None = None
+    keeping: Keeping | None = None
+    server: Capabilities | None = None
+    certificates: Callable[[], Mapping[str, float]] = dict
 
 
 class Leadership(NamedTuple):
@@ -42,43 +62,119 @@ class Leadership(NamedTuple):
 
 
 class CompilerStatus:
-    """The status of ``engine`` over ``source``. ``lacking``: what evaluation still waits for, set by the service."""
+    """The status of ``engine`` over ``source``, and of the ``parts`` around them."""
 
-    def __init__(self, engine: Engine, source: Source) -> None:
+    def __init__(self, engine: Engine, source: Source, parts: Parts) -> None:
         self._engine = engine
-        self._live = engine
         self._source = source
+        self._parts = parts
         self._rates = Rates()
         self._pending = PendingReferences(engine.world, lambda: engine.quiet)
         self._loaded = False
         self._observed = -1
-        self.lacking = ""
+        self._lag = 0.0
+        self._lacking = ""
+
+    def lacks(self, why: str) -> None:
+        """Note what evaluation still waits for; empty for nothing."""
+        self._lacking = why
 
     async def run(self) -> None:
         """Sample the engine every second, until cancelled."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._pending.run)
+            group.start_soon(self._measure_lag)
             while True:
                 self.look()
                 await asyncio.sleep(_PERIOD)
+
+    async def _measure_lag(self) -> None:
+        """Measure how late the loop's timers run, which shows a stage that holds the loop."""
+        turn = asyncio.get_running_loop().time
+        while True:
+            due = turn() + _LAG_PERIOD
+            await asyncio.sleep(_LAG_PERIOD)
+            late = max(0.0, turn() - due)
+            # A peak decays slowly, so that a scrape every 15 seconds sees it.
+            self._lag = max(late, self._lag * _LAG_FADING)
 
     def look(self) -> None:
         """Take a sample of the engine."""
         engine = self._engine
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
-        if OBSERVING in engine.withheld and engine.quiet and self._observed != len(self._live.states.planned):
-            self._observed = len(self._live.states.planned)
+        if OBSERVING in engine.withheld and engine.quiet and self._observed != len(self._engine.states.planned):
+            self._observed = len(self._engine.states.planned)
             _LOG.info("observing: %s would be written: `intentc show planned`", counted(self._observed, "object"))
         self._rates.look(
-            evaluations=self._live.progress.evaluations,
+            evaluations=self._engine.progress.evaluations,
             writes=engine.writes,
-            reachable=self._live.progress.reachable,
+            reachable=self._engine.progress.reachable,
             converged=converged,
         )
 
-    def status(self, leadership: Leadership | None) -> dict[str, Any]:
-        """Return the values for ``/status``. ``leadership``: None without an election.
+    def ready(self) -> tuple[bool, tuple[str, ...]]:
+        """As ``diagnostics.Process``."""
+        state, leadership, withheld = self._source.state, self._leadership(), self._engine.withheld
+        reasons = []
+        if not state.ready:
+            because = f" ({state.last_error})" if state.last_error else ""
+            reasons.append(f"etcd: {state.phase.value} since {at(state.since)}{because}")
+        elif leadership is not None and leadership.unanswered_since is not None:
+            reasons.append("etcd: no answer, so the leadership was lost")
+        if not self._engine.first_pass_complete:
+            reasons.append("the first pass is not complete")
+        if not self._engine.progress.reachable:
+            reasons.append(f"the API server can't be reached{away_since(self._rates)}")
+        if leadership is not None and leadership.hindered:
+            reasons.append(leadership.hindered)
+        reasons += [f"{reason}: {message}" for reason, message in withheld.items() if reason in {RESTORED, UPGRADE}]
+        return not reasons, tuple(reasons)
+
+    def status(self) -> dict[str, Any]:
+        """Return the values for ``/status``."""
+        engine, parts, state, counters = self._engine, self._parts, self._source.state, self._source.counters
+        return {
+            **report(engine, converged=engine.converged),
+            **self.head(self._leadership()),
+            "loop_lag_seconds": round(self._lag, 4),
+            "watch": {
+                "phase": state.phase.value,
+                "since": state.since,
+                "last_error": state.last_error,
+                "lists": dict(counters.lists),
+                "disconnects": dict(counters.disconnects),
+                "missed_events": counters.missed_events,
+                "duplicates": counters.duplicates,
+                "restored": engine.restores,
+            },
+            "directives": parts.directives.report(),
+            "leading": parts.takeover.report() if parts.takeover is not None else None,
+            "audit": parts.auditing.figures() if parts.auditing is not None else None,
+            "journal": {
+                "first": engine.journal.first,
+                "last": engine.journal.last,
+                "bytes": engine.journal.size_bytes,
+                "files": parts.keeping.figures() if parts.keeping is not None else None,
+            },
+            "certificates": dict(parts.certificates()),
+            "reload": engine.reloads.status(),
+            "api_server": {
+                "fences": parts.server.fences if parts.server is not None else None,
+                "reachable": engine.progress.reachable,
+            },
+        }
+
+    def _leadership(self) -> Leadership | None:
+        if (takeover := self._parts.takeover) is None:
+            return None
+        election = takeover.election
+        return Leadership(
+            election.fence() is not None, election.leader(), takeover.hindered, election.unanswered_since()
+        )
+
+    def head(self, leadership: Leadership | None) -> dict[str, Any]:
+        """Return the values that people read first. ``leadership``: None without an election.
 
         They are ``converged`` and ``healthy`` (None: unknown, since etcd or the API server does not answer),
         ``unknown_since`` (since when, seconds since 1970), ``role``, ``lag_revisions``, ``rates``,
@@ -90,10 +186,10 @@ class CompilerStatus:
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
         # The revision of an acknowledged write counts as seen, although the watch may not have delivered it.
-        progress.saw(self._live.progress.last_written_revision)
+        progress.saw(self._engine.progress.last_written_revision)
         unknown_since = self._unknown_since(leadership)
         known = unknown_since is None
-        healthy = is_healthy(self._live) and not self._source.state.rejection
+        healthy = is_healthy(self._engine) and not self._source.state.rejection
         return {
             # What is wrong even by what is known is wrong; the rest is unknown while nobody answers.
             "converged": (True if known else None) if converged else False,
@@ -104,22 +200,17 @@ class CompilerStatus:
             "rates": self._rates.rates(),
             "pending_references": self._pending.now(),
             "busy_seconds": 0.0 if converged else round(self._rates.busy_seconds, 1),
-            "oldest_job_seconds": round(self._live.progress.oldest_job_seconds, 1),
+            "oldest_job_seconds": round(self._engine.progress.oldest_job_seconds, 1),
             "pending_work": [
                 *self._of_etcd(leadership),
                 *self._of_the_engine(leadership, converged=converged),
             ],
             "attention": [
                 *self._of_the_reload(),
-                *attention(self._live, self._pending.count, self._pending.still()),
+                *attention(self._engine, self._pending.count, self._pending.still()),
             ],
             "progress": self.progress(),
         }
-
-    @property
-    def away_since(self) -> str:
-        """Since when the API server can't be reached, for people: `` since 20:49:49 UTC``, or empty."""
-        return away_since(self._rates)
 
     def _role(self, leadership: Leadership | None) -> str:
         if OBSERVING in self._engine.withheld:
@@ -133,7 +224,7 @@ class CompilerStatus:
         the API server only, if that does not answer."""
         if not converged:
             return list(self._left(leadership)) or [_A_MOMENT]
-        return [] if self._live.progress.reachable else [unreachable_server(self._rates)]
+        return [] if self._engine.progress.reachable else [unreachable_server(self._rates)]
 
     def _left(self, leadership: Leadership | None) -> Iterator[str]:
         reasons = self._engine.withheld
@@ -143,7 +234,7 @@ class CompilerStatus:
             yield f"permission to write: {leadership.hindered}"
         elif leadership is not None and not leadership.leads and STANDING_BY in reasons:
             yield f"{leadership.leader}, which leads" if leadership.leader else "a leader"
-        yield from work_left(self._live, self._rates)
+        yield from work_left(self._engine, self._rates)
 
     def _sees_etcd(self, leadership: Leadership | None) -> bool:
         """Return whether the known revision of etcd is current."""
@@ -156,14 +247,14 @@ class CompilerStatus:
         since = [
             state.since if state.phase is not Phase.WATCHING else self._source.silent_since,
             leadership.unanswered_since if leadership is not None else None,
-            None if self._live.progress.reachable else self._rates.away_since or time.time(),
+            None if self._engine.progress.reachable else self._rates.away_since or time.time(),
         ]
         return min((moment for moment in since if moment is not None), default=None)
 
     def _of_etcd(self, leadership: Leadership | None) -> Iterator[str]:
         """Yield what prevents it from knowing the present inputs: it may have converged for those that it knows."""
-        if self.lacking:
-            yield self.lacking
+        if self._lacking:
+            yield self._lacking
             return
         state, progress = self._source.state, self._source.progress
         because = f": {state.last_error}" if state.last_error else ""
@@ -181,7 +272,7 @@ class CompilerStatus:
                 yield f"etcd to accept writes: {state.rejection}"
 
     def _of_the_reload(self) -> Iterator[str]:
-        if (error := self._live.reloads.last_error) is not None:
+        if (error := self._engine.reloads.last_error) is not None:
             yield (
                 f"reload rejected, the former configuration stays in force: {error}; fix it, see `intentc check`, "
                 "and send SIGHUP"
@@ -192,9 +283,9 @@ class CompilerStatus:
         or ``planning`` if nothing may be written), ``done`` of ``total`` (None if unknown)."""
         if self._loaded:
             return None
-        listing, progress = self._source.progress, self._live.progress
+        listing, progress = self._source.progress, self._engine.progress
         if not self._engine.listed:
-            if self.lacking or self._source.state.phase is not Phase.LISTING:
+            if self._lacking or self._source.state.phase is not Phase.LISTING:
                 return {"phase": "connecting", "done": 0, "total": None}
             return {"phase": "listing", "done": listing.listed, "total": listing.to_list or None}
         if not progress.first_pass_complete:
@@ -202,6 +293,6 @@ class CompilerStatus:
             return {"phase": "evaluating", "done": evaluated, "total": evaluated + progress.jobs}
         left = progress.objects + progress.in_flight
         if progress.withheld:
-            planned = len(self._live.states.planned)
+            planned = len(self._engine.states.planned)
             return {"phase": "planning", "done": planned, "total": planned + left} if left else None
         return {"phase": "writing", "done": progress.writes, "total": progress.writes + left}

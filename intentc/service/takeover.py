@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import anyio
 
+from intentc.reconcile import persist
 from intentc.reconcile.failures import Failure
 
 from ..directives.directive import directives_prefix
 from ..engine.engine import Engine
 from ..engine.permission import STANDING_BY, UPGRADE
-from ..leading import Election, KeeperFactory, Leadership, OtherLeader, caught_up
+from ..leading import Election, KeeperFactory, Leadership, caught_up
 from ..watch.protocol import Store
 
 _LOG = logging.getLogger(__name__)
@@ -154,16 +156,7 @@ class TakeOver:
 
     async def _take_over(self, leadership: Leadership) -> None:
         """Catch up and permit writes, unless the leadership is lost meanwhile."""
-        is_logged = False
-        while self._leadership is leadership:
-            try:
-                if await self._is_ready():
-                    break
-            except (Failure, OtherLeader) as error:
-                if not is_logged:
-                    _LOG.warning("can't take over yet: %s; trying again", error)
-                is_logged = True
-                await anyio.sleep(_RETRY)
+        await persist(partial(self._catch_up, leadership), "can't take over", log=_LOG, wait=lambda: _RETRY)
         if self._leadership is not leadership:
             return
         if await self._is_too_much(leadership):
@@ -178,20 +171,22 @@ class TakeOver:
         except Failure as error:
             _LOG.warning("the compilers' versions and fields can't be recorded for the next leader: %s", error)
 
-    async def _is_ready(self) -> bool:
-        """Return whether all writes of a former leader are applied; if so, also read the allocations."""
-        engine = self._engine
-        if (
-            not engine.listed
-            or await caught_up(self._store, self._prefix, self._resources.applied_revision)
-            or await caught_up(self._store, self._directives_prefix, self._directives.applied_revision)
-        ):
+    async def _catch_up(self, leadership: Leadership) -> None:
+        """Wait until all writes of a former leader are applied; then claim the path and read the allocations. Returns
+        early if the leadership is lost. Raises ``Failure``."""
+        while self._leadership is leadership and not await self._has_caught_up():  # noqa: ASYNC110 - asks the store
             await anyio.sleep(_LOOK)
-            return False
-        if self._claim is not None:
-            await self._claim()
-        await engine.load_allocations()
-        return True
+        if self._leadership is leadership:
+            if self._claim is not None:
+                await self._claim()
+            await self._engine.load_allocations()
+
+    async def _has_caught_up(self) -> bool:
+        return (
+            self._engine.listed
+            and not await caught_up(self._store, self._prefix, self._resources.applied_revision)
+            and not await caught_up(self._store, self._directives_prefix, self._directives.applied_revision)
+        )
 
     async def _is_too_much(self, leadership: Leadership) -> bool:
         """Return whether a change of versions would cause more writes than a person should approve first."""

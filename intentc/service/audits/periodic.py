@@ -23,6 +23,7 @@ import msgspec
 
 from intentc import crashpoints
 from intentc.engine.engine import Engine
+from intentc.engine.permission import RESTORED
 from intentc.model import Key
 from intentc.offline.audit import Difference, Report
 
@@ -32,6 +33,9 @@ from .process import AuditFailed
 _LOG = logging.getLogger(__name__)
 _LOOK = 0.05
 """Seconds between checks whether the engine has passed the audit's revision."""
+
+_RETRY = 10.0
+"""Seconds between attempts at an audit after etcd was restored."""
 
 Spawn = Callable[[], Awaitable[Report]]
 """Runs an audit. Raises ``AuditFailed``."""
@@ -55,9 +59,10 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class PeriodicAudit:
-    """Audits the running ``engine``. ``period``: seconds between audits, 0 for those on demand only. ``patience``:
-    seconds that the engine gets to become idle, before and after repairs. ``source``: asked
-    for a listing if the engine did not reach the audit's world in time, so that an event may be missing."""
+    """Audits the running ``engine``, which then waits for an audit after each restore. ``period``: seconds between
+    audits, 0 for those on demand only. ``patience``: seconds that the engine gets to become idle, before and after
+    repairs. ``source``: asked for a listing if the engine did not reach the audit's world in time, so that an event may
+    be missing."""
 
     def __init__(
         self,
@@ -69,6 +74,7 @@ class PeriodicAudit:
         chance: Callable[[], float] = random.random,
         source: Relisted | None = None,
     ) -> None:
+        engine.require_restore_confirmation()
         self._engine = engine
         self._spawn = spawn
         self._period = period
@@ -111,6 +117,22 @@ class PeriodicAudit:
                 await self.once("periodic")
             except AuditFailed as error:
                 _LOG.warning("the audit failed: %s; the next one is in %.0f s", error, wait)
+
+    async def run_after_restores(self) -> None:
+        """Audit after each restore of the store, and permit writes once an audit has judged the differences."""
+        engine = self._engine
+        while True:
+            await engine.wait_until_restore_is_evaluated()
+            restores = engine.restores
+            try:
+                verdict = await self.once("etcd was restored from an older state")
+                if verdict.judged and restores == engine.restores:
+                    engine.lift(RESTORED)
+            except AuditFailed as error:
+                _LOG.error(
+                    "etcd was restored, and the audit failed: %s; writes stay withheld until one succeeds", error
+                )
+                await anyio.sleep(_RETRY)
 
     async def once(self, reason: str) -> Verdict:
         """Audit now and repair mismatches. Concurrent calls run one after another. Raises ``AuditFailed``."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from functools import partial
 
 import msgspec
 import pytest
 from anyio.to_thread import run_sync
 
 from intentc.dev.etcd_server import Etcd
+from intentc.engine.api_throttle import ApiServerProbe
 from intentc.plugins import Loaded
+from intentc.service import service as service_module
 from intentc.watch.etcd import EtcdStore
 from tests.support.contrail_content import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
 from tests.support.live_system import LiveSystem, counted_world
@@ -136,14 +139,13 @@ async def test_an_api_server_that_is_away_while_changes_come_in_is_caught_up_wit
 
 
 async def test_health_is_unknown_while_the_api_server_is_away(
-    bare_world: LiveSystem,
+    bare_world: LiveSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = bare_world
+    monkeypatch.setattr(service_module, "ApiServerProbe", partial(ApiServerProbe, period=0.1))
     async with world.serving():
         """Its port is known from here on."""
     async with world.compiling() as service:
-        assert service._probe is not None
-        service._probe._period = 0.1
         async with world.serving():
             await network(world, "before")
             await world.settle(service)

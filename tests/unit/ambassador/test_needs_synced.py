@@ -10,7 +10,7 @@ from intentc.loading.configuration.sections import Kubernetes
 from intentc.loading.configuration.values import FilePath
 from intentc.loading.schemas import load_schema
 from intentc.model.bridge_keys import synced_key
-from intentc.service.synced import Unsynced, synced_check
+from intentc.service.service import Unsynced, synced_check
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 

@@ -12,7 +12,8 @@ import anyio
 
 from intentc.directives import DirectiveWatch
 from intentc.service.audits import PeriodicAudit
-from intentc.service.service import CompilerService
+from intentc.service.service import CompilerService, Step, tasks_of
+from intentc.service.status import Parts
 from intentc.service.takeover import TakeOver
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.source import Source
@@ -44,21 +45,12 @@ def service_of(
         max_writes_on_upgrade=most, resources=source, directives=directives, claim=claim,
     ) if elected else None  # fmt: skip
 
-    async def nobody() -> None:
-        """No process has died."""
-
-    return CompilerService(
-        engine,
-        source,
-        directives=directives,
-        takeover=takeover,
-        auditing=auditing,
-        hold_suspects=nobody,
-        synced=synced,
-        relist_slice=1.0,
-        server=None,
-        etcd=etcd,
-    )
+    steps = [Step(f"etcd{etcd and f' at {etcd}'} can't be asked", source.ask)]
+    if synced is not None:
+        steps.append(Step("kinds of the cluster are not mirrored", synced))
+    steps.append(Step("the allocations can't be read", engine.load_allocations))
+    parts = Parts(directives, takeover, auditing)
+    return CompilerService(engine, source, parts, steps=steps, tasks=tasks_of(engine, source, parts, relist_slice=1.0))
 
 
 @asynccontextmanager

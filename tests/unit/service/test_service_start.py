@@ -13,8 +13,8 @@ from intentc.reconcile.failures import Throttled, Unavailable
 from intentc.service import service as service_module
 from intentc.watch.memory import MemoryStore
 from tests.support.box_system import POOL, BoxSystem
-from tests.support.waiting import PATIENCE
-from tests.unit.service.compiler_service import service_of
+from tests.support.waiting import PATIENCE, until
+from tests.unit.service.compiler_service import service_of, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -35,11 +35,13 @@ async def test_unreadable_allocations_are_waited_for_and_reported_once(
 
     monkeypatch.setattr(service_module, "_RETRY", 0.0)
     monkeypatch.setattr(box_system.engine._allocations, "load", failing)
-    await service_of(box_system)._until_done("the allocations can't be read", box_system.engine.load_allocations)
+    service = service_of(box_system)
+    async with serving(service):
+        await until(lambda: bool(service.status()["first_pass_complete"]))
     assert len(tries) == 6
     assert [
         record.message for record in caplog.records if "allocations" in record.message and record.levelname == "WARNING"
-    ] == ["the allocations can't be read yet: connection refused; trying again every second"]
+    ] == ["the allocations can't be read yet: connection refused; trying again"]
     box_system.close()
 
 
@@ -91,7 +93,7 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
         group.cancel_scope.cancel()
     assert status["pending_work"][0] == "etcd at 127.0.0.1:2379 can't be asked yet: etcd Range: connection refused"
     assert not status["converged"]
-    assert service._compiler_status._rates.busy_since is not None
+    assert service._status._rates.busy_since is not None
     box_system.close()
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import anyio
 import pytest
 
+from intentc.directives import DirectiveWatch
 from intentc.engine.permission import OBSERVING, RESTORED, STANDING_BY, UPGRADE
 from intentc.logic import Job
 from intentc.model import Key, Name, Problem
 from intentc.model.events import Snapshot
 from intentc.planning import DeleteGuard
 from intentc.reconcile.failures import Rejected, Throttled, Unavailable
-from intentc.service.status import CompilerStatus, Leadership
+from intentc.service.status import CompilerStatus, Leadership, Parts
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
@@ -39,7 +40,9 @@ class Reported:
     def __init__(self, box_system: BoxSystem) -> None:
         self.source = Source(box_system.offline.store, "/contrail/", heartbeat=Heartbeat("default", "one"))
         self.enter(Phase.WATCHING)
-        self.compiler_status = CompilerStatus(box_system.engine, self.source)
+        engine = box_system.engine
+        directives = DirectiveWatch(box_system.offline.store, "default", engine.operator_actions, engine)
+        self.compiler_status = CompilerStatus(engine, self.source, Parts(directives))
 
     def enter(self, phase: Phase, error: str = "") -> None:
         self.source._enter(phase, error)
@@ -47,7 +50,7 @@ class Reported:
 
     def status(self, leadership: Leadership | None = LEADER) -> dict[str, Any]:
         self.compiler_status.look()
-        return self.compiler_status.status(leadership)
+        return self.compiler_status.head(leadership)
 
     def pending_work(self, leadership: Leadership | None = LEADER) -> Sequence[str]:
         return list(self.status(leadership)["pending_work"])
@@ -127,7 +130,7 @@ async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(
 async def test_only_allocations_that_cannot_be_read_are_waited_for_in_the_beginning() -> None:
     box_system = BoxSystem()
     reported = Reported(box_system)
-    reported.compiler_status.lacking = "the allocations can't be read yet: connection refused"
+    reported.compiler_status.lacks("the allocations can't be read yet: connection refused")
     assert reported.pending_work()[0] == "the allocations can't be read yet: connection refused"
     assert reported.status()["progress"] == {"phase": "connecting", "done": 0, "total": None}
 

@@ -9,7 +9,7 @@ import pytest
 
 from intentc.model.bridge_keys import Mark, synced_key
 from intentc.service import service as service_module
-from intentc.service.synced import Unsynced, check_synced
+from intentc.service.service import Unsynced, check_synced
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from tests.support.box_system import BoxSystem

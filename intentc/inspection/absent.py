@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import aclosing
 from typing import NamedTuple
 
 from intentc.engine.live import Live
-from intentc.engine.slices import Slice, blocks
 from intentc.inspection.awaited import entry, for_intent, summed_up, why_command
 from intentc.inspection.finding import claimed_of, is_uuid
 from intentc.inspection.identities import Document, name_now, of_key
 from intentc.inspection.part_sources import may_evaluate
 from intentc.inspection.resource_states import AS_DESIRED, state_of
+from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld
 from intentc.model import Key, Kind, Name, claimed
 from intentc.planning import Planner
@@ -131,36 +132,30 @@ def _hindered(live: Live, key: Key, verb: str) -> Absence:
 
 async def _by_likeness(live: Live, name: Name) -> list[Key]:
     """Return the unfinished intents; those first that share most name elements with the object."""
-    work, elements, states = Slice(), set(name.fq_name), live.states
+    elements, states = set(name.fq_name), live.states
     found: dict[int, dict[Key, None]] = {}
-    for block in blocks((*states.waiting, *states.held, *live.world.held)):
-        for key in block:
-            if key.kind in live.world.intent_kinds or key in states.held:
-                alike = len(elements.intersection(live.world.name_of(key).split(":")))
-                found.setdefault(alike, {})[key] = None
-        await work.rest()
+    async for key in sliced((*states.waiting, *states.held, *live.world.held)):
+        if key.kind in live.world.intent_kinds or key in states.held:
+            alike = len(elements.intersection(live.world.name_of(key).split(":")))
+            found.setdefault(alike, {})[key] = None
     return [key for alike in sorted(found, reverse=True) for key in found[alike]]
 
 
 async def _claimant(live: Live, intents: list[Key], name: Name) -> Key | None:
     """Return the first of ``intents`` that claims the object before it waits or fails."""
-    work, ends, joined = Slice(), time.monotonic() + _LONGEST, str(name)
-    for key in intents:
-        if time.monotonic() > ends:
-            return None
-        if may_evaluate(live.world, live.states, key) and any(
-            str(claimed(claim)) == joined for claim in live.runner.explain(key).begun
-        ):
-            return key
-        await work.rest()
+    ends, joined = time.monotonic() + _LONGEST, str(name)
+    async with aclosing(sliced(intents, block=1)) as keys:
+        async for key in keys:
+            if time.monotonic() > ends:
+                return None
+            if may_evaluate(live.world, live.states, key) and any(
+                str(claimed(claim)) == joined for claim in live.runner.explain(key).begun
+            ):
+                return key
     return None
 
 
 async def _usual_claimants(planner: Planner, kind: str) -> set[str]:
     """Return the kinds of the intents that claim objects of ``kind``."""
-    work = Slice()
-    found: set[str] = set()
-    for name in await claimed_of(planner, kind):
-        found.update(origin.kind for origin in planner.book.on(name))
-        await work.rest()
-    return found
+    names = await claimed_of(planner, kind)
+    return {origin.kind async for name in sliced(names) for origin in planner.book.on(name)}

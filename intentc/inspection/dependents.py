@@ -7,14 +7,16 @@ deleting the resource would change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import NamedTuple
 
 from intentc.engine.live import Live
-from intentc.engine.slices import Slice
 from intentc.inspection.identities import Document, of_key, of_name
 from intentc.inspection.part_sources import in_order, may_evaluate, stored_behind
 from intentc.inspection.resource_states import AS_DESIRED, state_of
+from intentc.inspection.traversal import reached, sliced
 from intentc.logic import LiveWorld
 from intentc.logic.live_world import reads_of_resource
 from intentc.model import Key, Name
@@ -37,21 +39,18 @@ class OutputList(NamedTuple):
 async def outputs(live: Live, key: Key) -> OutputList:
     """Return the objects that an intent claims, except its own resource, and those that the intents of its facts
     claim."""
-    work = Slice()
     states: dict[Name, str] = {}
-    for name in sorted(_claimed(live.world, live.planner, key)):
+    async for name in sliced(sorted(_claimed(live.world, live.planner, key)), block=1):
         made = live.world.named(*name)
         if made != key:
             states[name] = state_of(live, name, made)
-        await work.rest()
     ordered = sorted(states, key=lambda name: states[name] == AS_DESIRED)
     shown = []
-    for name in ordered[:_SHOWN]:
+    async for name in sliced(ordered[:_SHOWN], block=1):
         resource = of_name(live.world, name)
         others = set(stored_behind(live.world, live.planner.book.on(name))) - {key}
         exists = bool(resource["uuid"])
         shown.append({**resource, "exists": exists, "state": states[name], "with_others": len(others)})
-        await work.rest()
     return OutputList(shown, len(states), sum(state != AS_DESIRED for state in states.values()))
 
 
@@ -79,16 +78,8 @@ def concerns(world: LiveWorld, readers: frozenset[Key]) -> tuple[list[Document],
 
 
 def _claimed(world: LiveWorld, planner: Planner, key: Key) -> set[Name]:
-    found: set[Name] = set()
-    seen = {key}
-    waiting = [key]
-    while waiting:
-        intent = waiting.pop()
-        found.update(planner.book.of(intent))
-        news = {fact for fact in world.facts_of(intent) if fact.kind in world.intent_kinds} - seen
-        seen |= news
-        waiting.extend(news)
-    return found
+    intents = reached([key], lambda one: (fact for fact in world.facts_of(one) if fact.kind in world.intent_kinds))
+    return set(chain.from_iterable(map(planner.book.of, intents)))
 
 
 _EVALUATED = 200
@@ -106,35 +97,33 @@ class Dependents(NamedTuple):
 
 async def dependents(live: Live, key: Key, readers: Iterable[Key]) -> Dependents:
     """Find the parts with a reason that cites ``key``, among ``readers`` and the intents that their facts reach."""
-    work, found = Slice(), set[tuple[Name, str]]()
+    found: set[tuple[Name, str]] = set()
     meant = (key.kind, live.world.name_of(key))
-    asked = await _over_facts(live.world, key, readers)
-    for intent in asked[:_EVALUATED]:
+    most = islice(_over_facts(live.world, key, readers), _EVALUATED + 1)
+    asked = [intent async for intent in sliced(most, block=1)]
+    async for intent in sliced(asked[:_EVALUATED], block=1):
         if may_evaluate(live.world, live.states, intent):
             for name, reasons in live.runner.explain(intent).reasons.items():
                 for reason in reasons:
                     if any((source.kind, source.name) == meant for source in reason.sources):
                         found.add((name, reason.part))
-        await work.rest()
     others = ((name, part) for name, part in found if (name.kind, ":".join(name.fq_name)) != meant)
     ordered = sorted(others, key=lambda one: (one[0], in_order(one[1])))
     shown = [{**of_name(live.world, name), "part": part} for name, part in ordered[:_SHOWN]]
     return Dependents(shown, len(ordered), len(asked) <= _EVALUATED)
 
 
-async def _over_facts(world: LiveWorld, key: Key, readers: Iterable[Key]) -> list[Key]:
-    """Return ``readers``, the intents of their facts, and the readers of these; at most one more than are evaluated."""
-    work, found = Slice(), dict[Key, None]()
-    waiting = sorted(readers, reverse=True)
-    while waiting and len(found) <= _EVALUATED:
-        intent = waiting.pop()
-        if intent in found or intent == key:
+def _over_facts(world: LiveWorld, key: Key, readers: Iterable[Key]) -> Iterator[Key]:
+    """Yield ``readers``, the intents of their facts, and the readers of these, breadth first."""
+    waiting, seen = deque(sorted(readers)), {key}
+    while waiting:
+        intent = waiting.popleft()
+        if intent in seen:
             continue
-        found[intent] = None
+        seen.add(intent)
+        yield intent
         for fact in sorted(world.facts_of(intent)):
             news = {*world.reads.readers(fact_read(*fact)), *world.reads.readers(presence_read(*fact))}
             if fact.kind in world.intent_kinds:
                 news.add(fact)
-            waiting[:0] = sorted(news - found.keys(), reverse=True)
-        await work.rest()
-    return list(found)
+            waiting.extend(sorted(news - seen))

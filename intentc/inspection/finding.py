@@ -15,11 +15,11 @@ import anyio.to_thread
 
 from intentc.diagnostics.questions import NamedAs, Unanswerable
 from intentc.engine.live import Live
-from intentc.engine.slices import Slice, blocks
 from intentc.evaluation import Naming
 from intentc.inspection.history import former_names, former_resources
 from intentc.inspection.pending_references import referenced_names
 from intentc.inspection.shown_resources import Gathered, document_of
+from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Kind, Name, Problem, ResourceClaim, object_uuid
 from intentc.planning import Planner
@@ -193,45 +193,35 @@ def _key(world: LiveWorld, name: Name) -> Key | None:
 
 async def _names(world: LiveWorld, planner: Planner, kind: Kind) -> AsyncIterator[Name]:
     """Yield all names of a kind: of existing objects, claimed objects and facts."""
-    work = Slice()
     if not kind.stored:
         for fact in world.facts(kind.name):
             yield Name(kind.name, (fact,))
         return
-    # Each is read as of one moment: the world may change between two blocks.
-    for block in blocks(world.cache.states(kind.name)):
-        for state in block:
-            if state.fq_name:
-                yield Name(kind.name, state.fq_name)
-        await work.rest()
+    # Each is read as of one moment: the world may change between two slices.
+    async for state in sliced(world.cache.states(kind.name)):
+        if state.fq_name:
+            yield Name(kind.name, state.fq_name)
     for name in await claimed_of(planner, kind.name):
         yield name
 
 
 async def claimed_of(planner: Planner, kind: str) -> list[Name]:
     """Return the claimed objects of a kind, in slices: there may be several hundred thousand claims."""
-    work = Slice()
-    found: list[Name] = []
-    for block in blocks(tuple(planner.book.names())):
-        found += (name for name in block if name.kind == kind)
-        await work.rest()
-    return found
+    return [name async for name in sliced(tuple(planner.book.names())) if name.kind == kind]
 
 
 async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
     """Return the name ``text``; else the names that end with it, each once. Joined names are compared, since an element
     may contain a colon."""
-    work, ending = Slice(), f":{text}"
     found: dict[Name, None] = {}
-    for block in blocks(names):
-        for name in block:
-            joined = ":".join(name.fq_name)
-            if joined == text:
-                return {name: None}
-            if joined.endswith(ending):
-                found[name] = None
-        await work.rest()
-    return found
+    whole: Name | None = None
+    async for name in sliced(names):
+        joined = ":".join(name.fq_name)
+        if joined == text:
+            whole = whole or name
+        elif joined.endswith(f":{text}"):
+            found[name] = None
+    return found if whole is None else {whole: None}
 
 
 async def _by_uuid(live: Live, kind: Kind, uuid: str) -> Found:
@@ -239,14 +229,13 @@ async def _by_uuid(live: Live, kind: Kind, uuid: str) -> Found:
     former = live.journal.names.get(Key(kind.name, uuid))
     if former:
         return Found((await former_names(live.journal, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
-    work = Slice()
-    for name in await claimed_of(live.planner, kind.name):
+    meant = Found(Name(kind.name, (uuid,)), None)
+    async for name in sliced(await claimed_of(live.planner, kind.name), block=1):
         for claims in live.planner.book.on(name).values():
             for claim in claims:
                 if isinstance(claim, ResourceClaim) and object_uuid(live.world.installation, name, claim.owner) == uuid:
-                    return Found(name, _key(live.world, name))
-        await work.rest()
-    return Found(Name(kind.name, (uuid,)), None)
+                    meant = Found(name, _key(live.world, name))
+    return meant
 
 
 async def _completed(world: LiveWorld, planner: Planner, kind: Kind, name: Name) -> Name:

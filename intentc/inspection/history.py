@@ -2,8 +2,6 @@
 
 Lines come from the ring in memory. If that lacks something, the journal's files are searched in a thread, if there are
 any: a disk may hang, and nothing waits longer than a second or two for it. ``journal_lines`` renders lines as JSON.
-
-State: one search, the threads that read files, and whether a failure was logged.
 """
 
 from __future__ import annotations
@@ -11,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable
+from contextlib import aclosing, suppress
+from copy import deepcopy
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -21,8 +20,8 @@ import anyio
 import msgspec
 
 from intentc.engine.live import Live
-from intentc.engine.slices import Slice, blocks
 from intentc.evaluation import Status
+from intentc.inspection.traversal import sliced
 from intentc.journal import Entry, Journal, Line, Write, touches
 from intentc.journal.records import Evaluation, Written, mark_of_object, mark_of_resource
 from intentc.journal.ring import MOST_SECONDS
@@ -97,24 +96,19 @@ def _warn_once(directory: Path) -> None:
 async def former_names(journal: Journal, kind: str, joined: Collection[str]) -> dict[str, Name]:
     """Return joined name → name, from the last journal line about an object of ``kind`` with that name. Without a line
     each colon separates two elements."""
-    work = Slice()
     found: dict[str, Name] = {}
-    for block in blocks(tuple(journal)[::-1]):
-        for name in _objects(block):
-            if name.kind == kind and (called := ":".join(name.fq_name)) in joined:
-                found.setdefault(called, name)
-        if len(found) == len(joined):
-            break
-        await work.rest()
+    async with aclosing(sliced(tuple(journal)[::-1])) as lines:
+        async for line in lines:
+            for name in _objects(line):
+                if name.kind == kind and (called := ":".join(name.fq_name)) in joined:
+                    found.setdefault(called, name)
+            if len(found) == len(joined):
+                break
     return {called: found.get(called) or Name(kind, tuple(called.split(":"))) for called in joined}
 
 
-def _objects(lines: Iterable[Line]) -> Iterator[Name]:
-    for line in lines:
-        if isinstance(line, Write):
-            yield line.name
-        else:
-            yield from line.objects
+def _objects(line: Line) -> Iterable[Name]:
+    return (line.name,) if isinstance(line, Write) else line.objects
 
 
 _DELETE = "delete"
@@ -173,8 +167,6 @@ BEFORE = "before this start"
 JOURNAL = "journal"
 FILES = "files"
 
-_IN_A_ROW = 500
-"""Lines read before the loop gets its turn."""
 _HISTORY = 20
 _MARKS = 20
 """Intents of one object that are searched for in files."""
@@ -208,17 +200,16 @@ async def history_of(world: LiveWorld, journal: Journal, name: Name | None, inte
     """Return the history of the object ``name`` and of ``intents``; with ``name`` None the lines are about the
     intents."""
     search = _Search(name, intents)
-    last, lines = journal.last, tuple(journal)
-    for number, line in enumerate(reversed(lines)):
-        if number % _IN_A_ROW == _IN_A_ROW - 1:
-            await asyncio.sleep(0)
-        at_start = isinstance(line, Entry) and world.at_start(line.source_revision)
-        search.add(RecordedLine(line, JOURNAL, journal.writer, last - number), at_start=at_start)
-        if search.is_complete:
-            break
+    last = journal.last
+    async with aclosing(sliced(enumerate(tuple(journal)[::-1]))) as lines:
+        async for number, line in lines:
+            at_start = isinstance(line, Entry) and world.at_start(line.source_revision)
+            search.add(RecordedLine(line, JOURNAL, journal.writer, last - number), at_start=at_start)
+            if search.is_complete:
+                break
     if journal.directory is not None and not search.is_complete:
         # A copy: a thread that ends late must not change a result that is in use.
-        call = partial(_searched_files, search.copy(), journal.directory, world.revision)
+        call = partial(_searched_files, deepcopy(search), journal.directory, world.revision)
         search = await _from_files(journal.directory, call) or search
     return search.result(complete=journal.first == 1)
 
@@ -264,13 +255,6 @@ class _Search:
         self._history: list[RecordedLine] = []
         self._lines: set[Line] = set()
         """The lines added so far: the files repeat those in memory."""
-
-    def copy(self) -> _Search:
-        """Return an independent copy."""
-        other = _Search(self._name, self._intents)
-        other._evaluations, other._started = dict(self._evaluations), dict(self._started)
-        other._written, other._history, other._lines = self._written, list(self._history), set(self._lines)
-        return other
 
     @property
     def is_complete(self) -> bool:

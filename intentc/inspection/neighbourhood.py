@@ -2,8 +2,6 @@
 
 The search is breadth first in a fixed order, so the same world always gives the same picture. Around a hub each kind of
 neighbour gets its share of the nodes. The page and ``intentc graph`` (``cli/commands/graph.py``) draw the result.
-
-It reads the engine and changes nothing. State: the search under way.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ from typing import Any, NamedTuple
 
 from intentc.diagnostics.questions import Unanswerable
 from intentc.engine.live import Live
-from intentc.engine.slices import Slice
 from intentc.inspection.finding import find, kind_of
 from intentc.inspection.resource_states import role_of
+from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name, ReferenceClaim, ResourceClaim
 from intentc.model.reads import PARENT
@@ -32,7 +30,7 @@ CONTRIBUTES = "contributes to"
 """Relations of an intent: to an object that it creates, to one whose references alone it claims, and to a fact."""
 
 _CHUNK = 500
-"""Neighbours of a hub that are read before the loop gets its turn."""
+"""Neighbours of a hub that are sorted at once."""
 
 
 class _Node(NamedTuple):
@@ -87,7 +85,6 @@ class _Around:
         self._planner = planner
         self._kinds = kinds
         self._depths: dict[_Node, int] = {}
-        self._work = Slice()
         self.cut = False
 
     async def go(self, center: _Node, depth: int) -> None:
@@ -124,14 +121,13 @@ class _Around:
         """Return the edges between the nodes, in the order of the nodes."""
         place = {node: position for position, node in enumerate(self._depths)}
         found: list[dict[str, Any]] = []
-        for node in place:
+        async for node in sliced(place, block=1):
             made: dict[tuple[_Node, str], bool] = {}
             for way in _ways(self._world, self._planner, node):
                 if way.to in place:
                     made[way.to, way.relation] = made.get((way.to, way.relation), False) or way.made
             for to, relation in sorted(made, key=lambda key: (place[key[0]], key[1])):
                 found.append({"from": node.id, "to": to.id, "relation": relation, "made": made[to, relation]})
-            await self._work.rest()
         return found
 
     async def _neighbours(self, node: _Node) -> list[_Node]:
@@ -139,11 +135,8 @@ class _Around:
         by_kind: dict[str, set[Key | _Node]] = {}
         for way in _ways(self._world, self._planner, node):
             by_kind.setdefault(way.to.kind, set()).add(way.to)
-        leading = tuple(_leading_to(self._world, self._planner, node))
-        for start in range(0, len(leading), _CHUNK):
-            for key in leading[start : start + _CHUNK]:
-                by_kind.setdefault(key.kind, set()).add(key)
-            await self._work.rest()
+        async for key in sliced(tuple(_leading_to(self._world, self._planner, node))):
+            by_kind.setdefault(key.kind, set()).add(key)
         first = []
         for kind in sorted(by_kind):
             if not self._kinds or kind in self._kinds:
@@ -151,14 +144,13 @@ class _Around:
         return list(_in_turn(first))
 
     async def _first(self, nodes: Iterable[Key | _Node]) -> list[_Node]:
-        """Return the first ``MOST`` by name, and one more if there is one, in slices."""
+        """Return the first ``MOST`` by name, and one more if there is one."""
         waiting = list(nodes)
         first: list[_Node] = []
-        for start in range(0, len(waiting), _CHUNK):
+        async for start in sliced(range(0, len(waiting), _CHUNK), block=1):
             chunk = waiting[start : start + _CHUNK]
             news = {_of_key(self._world, node) if isinstance(node, Key) else node for node in chunk}
             first = heapq.nsmallest(MOST + 1, {*first, *news})
-            await self._work.rest()
         return first
 
 

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from intentc.diagnostics.questions import ObjectQuery
 from intentc.engine.live import Live
-from intentc.engine.slices import Slice
 from intentc.engine.state_tables import StateTables
 from intentc.inspection.finding import kind_of
 from intentc.inspection.resource_states import AS_DESIRED, role_of, state_of
+from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld, State, shown
 from intentc.model import Key, Name, Problem
 
 _BLOCK = 500
-"""Resources read between two looks at the clock: at most a millisecond."""
+"""Resources that are sorted into the first rows at once: at most a millisecond."""
 _CHUNK = 1_000
 """Names that are sorted at once: a millisecond."""
 _FEW = 1_000
@@ -56,7 +57,11 @@ async def objects(live: Live, query: ObjectQuery) -> dict[str, Any]:
         tests.append(_has_text(query.text))
     if query.state:
         tests.append(_has_state(live, query.state))
-    found = {name: await _chosen(rows[name], tests) for name in sorted(rows)} if tests else rows
+    found = rows
+    if tests:
+        found = {
+            name: [row async for row in sliced(rows[name]) if all(test(row) for test in tests)] for name in sorted(rows)
+        }
     return {
         "kinds": counts,
         "total": sum(map(len, found.values())),
@@ -70,25 +75,10 @@ async def _absent(live: Live) -> AsyncIterator[_Wanted]:
     states = live.states
     found = {*states.object_waits, *states.planned}
     for table in (states.rejected, states.delayed, states.contended, states.left_alone):
-        found.update(name for name, _ in table.items())
-    work = Slice()
-    for place, name in enumerate(found):
+        found.update(table)
+    async for name in sliced(found):
         if name in live.planner.book and live.world.cache.names.in_force(name.kind, ":".join(name.fq_name)) is None:
             yield _Wanted(Key(name.kind, ""), name.fq_name)
-        if place % _BLOCK == 0:
-            await work.rest()
-
-
-async def _chosen(rows: list[_Row], tests: list[Callable[[_Row], bool]]) -> list[_Row]:
-    """Return the rows that pass all tests."""
-    work = Slice()
-    for test in tests:
-        passed: list[_Row] = []
-        for start in range(0, len(rows), _BLOCK):
-            passed += filter(test, rows[start : start + _BLOCK])
-            await work.rest()
-        rows = passed
-    return rows
 
 
 def _has_text(text: str) -> Callable[[_Row], bool]:
@@ -118,14 +108,9 @@ def _plainly_in_order(live: Live) -> Callable[[_Row], bool]:
     evaluated, intent_kinds, problems_of_plan = states.evaluated, live.world.intent_kinds, states.problems_of_plan
     if not live.progress.queues_settled:
         return lambda row: False
-    stopped = frozenset(live.world.held).union(states.waiting, states.stopped, map(_first, states.held.items()),
-                                                map(_first, states.rejected_requests.items()))  # fmt: skip
+    stopped = frozenset(live.world.held).union(states.waiting, states.stopped, states.held, states.rejected_requests)
     tables = (states.left_alone, states.rejected, states.contended, states.delayed)
-    concerned = frozenset(states.planned).union(
-        states.object_waits,
-        *(map(_first, table.items()) for table in tables),
-        *live.planner.guard.withheld.values(),
-    )
+    concerned = frozenset(states.planned).union(states.object_waits, *tables, *live.planner.guard.withheld.values())
 
     def test(row: _Row) -> bool:
         key = row.key
@@ -143,10 +128,6 @@ def _plainly_in_order(live: Live) -> Callable[[_Row], bool]:
     return test
 
 
-def _first(pair: tuple[Any, Any]) -> Any:
-    return pair[0]
-
-
 async def _page(found: Mapping[str, list[_Row]], offset: int, limit: int) -> AsyncIterator[_Row]:
     """Yield the rows of one page, sorted by kind, then fq_name; the kinds of other pages are not sorted."""
     for rows in found.values():
@@ -161,26 +142,16 @@ async def _page(found: Mapping[str, list[_Row]], offset: int, limit: int) -> Asy
 
 async def _in_order(rows: list[_Row], offset: int, limit: int) -> list[_Row]:
     """Return ``limit`` rows from ``offset`` on in sorted order."""
-    work, end = Slice(), offset + limit
+    end = offset + limit
     if end <= _FEW:
         first: list[_Row] = []
-        for start in range(0, len(rows), _BLOCK):
+        async for start in sliced(range(0, len(rows), _BLOCK), block=1):
             first = heapq.nsmallest(end, [*first, *rows[start : start + _BLOCK]], key=_ORDER)
-            await work.rest()
         return first[offset:]
-    chunks = []
-    for start in range(0, len(rows), _CHUNK):
-        chunks.append(sorted(rows[start : start + _CHUNK], key=_ORDER))
-        await work.rest()
-    page: list[_Row] = []
-    for place, row in enumerate(heapq.merge(*chunks, key=_ORDER)):
-        if place >= offset:
-            page.append(row)
-        if place + 1 >= end:
-            break
-        if place % _BLOCK == 0:
-            await work.rest()
-    return page
+    places = range(0, len(rows), _CHUNK)
+    chunks = [sorted(rows[start : start + _CHUNK], key=_ORDER) async for start in sliced(places, block=1)]
+    merged = [row async for row in sliced(islice(heapq.merge(*chunks, key=_ORDER), end))]
+    return merged[offset:]
 
 
 def _key(row: _Row) -> Key | None:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from intentc.engine.live import Live
 from intentc.engine.operator_actions import SUSPECT
-from intentc.engine.slices import Slice
 from intentc.engine.state_tables import StateTables
 from intentc.evaluation import BUDGET_EXCEEDED
 from intentc.inspection.compared import Contents
 from intentc.inspection.identities import Document, of_key, of_source, with_revision
+from intentc.inspection.traversal import FACTS, reached, sliced, with_contributors
 from intentc.logic import LiveWorld
 from intentc.logic.live_world import answering
 from intentc.model import (
@@ -33,7 +33,6 @@ from intentc.model import (
     claimed,
 )
 from intentc.model.claims import claimed_parts
-from intentc.model.reads import fact_read, presence_read
 from intentc.planning import Planner
 
 _MOST_ALTERNATIVES = 100
@@ -45,7 +44,6 @@ _MOST_COMPARED = 100
 _AT_ONCE = 200
 """Reasons that are added before the loop gets its turn."""
 
-_FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
 _HEAD = re.compile(r"[^.\[]+")
 _NUMBER = re.compile(r"(\d+)")
 
@@ -69,28 +67,15 @@ def parts_of(live: Live, name: Name) -> dict[str, tuple[Because, ...]]:
 
 def reads_of(live: Live, name: Name) -> frozenset[Key]:
     """Return every stored resource that the evaluations behind an object read, also through facts."""
-    return read_by(live.world, origins_of(live, name))
+    intents = with_contributors(live.world, origins_of(live, name))
+    return frozenset(key for intent in intents for key in _read_by(live.world, intent))
 
 
-def read_by(world: LiveWorld, intents: Iterable[Key]) -> frozenset[Key]:
-    """Return every stored resource that these intents, and the contributors to facts they read, have read."""
-    return frozenset(key for keys in each_read(world, intents) for key in keys)
-
-
-def each_read(world: LiveWorld, intents: Iterable[Key]) -> Iterator[tuple[Key, ...]]:
-    """Yield the same intent by intent, so that the caller can give up the loop in between."""
-    waiting = list(intents)
-    seen = set(waiting)
-    while waiting:
-        found: list[Key] = []
-        for read in world.reads.reads_of(waiting.pop()):
-            if read[0] in _FACTS:
-                news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - seen
-                seen |= news
-                waiting.extend(news)
-            else:
-                found.extend(answering(world, read))
-        yield tuple(found)
+def _read_by(world: LiveWorld, intent: Key) -> Iterator[Key]:
+    """Yield the stored resources that one intent has read itself."""
+    for read in world.reads.reads_of(intent):
+        if read[0] not in FACTS:
+            yield from answering(world, read)
 
 
 def origins_of(live: Live, name: Name) -> tuple[Key, ...]:
@@ -113,20 +98,12 @@ def origins_of(live: Live, name: Name) -> tuple[Key, ...]:
 def stored_behind(world: LiveWorld, intents: Iterable[Key]) -> tuple[Key, ...]:
     """Return the stored resources of intents, each once, in order; for a fact its contributors, through any number of
     facts."""
-    found: dict[Key, None] = {}
-    seen: set[Key] = set()
-    waiting = list(intents)[::-1]
-    while waiting:
-        key = waiting.pop()
-        if key in seen:
-            continue
-        seen.add(key)
+
+    def contributors(key: Key) -> Iterator[Key]:
         if _is_fact(world, key.kind):
-            contributors = dict.fromkeys(contributor for contributor, _ in world.contributions(key.kind, key.uuid))
-            waiting.extend(reversed(contributors))
-        else:
-            found[key] = None
-    return tuple(found)
+            yield from (contributor for contributor, _ in world.contributions(key.kind, key.uuid))
+
+    return tuple(key for key in reached(intents, contributors) if not _is_fact(world, key.kind))
 
 
 class Merging:
@@ -244,11 +221,12 @@ _READS = 100
 
 async def reasons_of_parts(live: Live, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
     """Return part → its reasons."""
-    merging, work = Merging(live, name), Slice()
-    for number, origin in enumerate(origins):
-        for _ in merging.adding(origin, evaluate=number < _EVALUATED):
-            await work.rest()
-        await work.rest()
+    merging = Merging(live, name)
+    steps = (
+        step for number, origin in enumerate(origins) for step in merging.adding(origin, evaluate=number < _EVALUATED)
+    )
+    async for _ in sliced(steps, block=1):
+        pass
     return merging.result()
 
 
@@ -262,11 +240,11 @@ async def parts_shown(
 ) -> Document:
     """Return ``{"parts", "parts_total"}``: of the parts with ``text`` in their name or value, ``limit`` from ``offset``
     on."""
-    work, wanted = Slice(), list[tuple[str, tuple[Because, ...]]]()
-    for part, reasons in part_reasons.items():
-        if text in part or text in contents.text(part):
-            wanted.append((part, reasons))
-        await work.rest()
+    wanted = [
+        (part, reasons)
+        async for part, reasons in sliced(part_reasons.items(), block=1)
+        if text in part or text in contents.text(part)
+    ]
     shown = []
     for part, reasons in wanted[offset : offset + min(limit, _MOST_PARTS)]:
         shown.append(
@@ -298,9 +276,8 @@ def owners_of(world: LiveWorld, planner: Planner, name: Name, origins: Iterable[
 
 async def reads_shown(world: LiveWorld, intents: list[Key]) -> Document:
     """Return ``{"reads", "reads_total"}``."""
-    work, found = Slice(), set[Key]()
-    for keys in each_read(world, intents):
-        found.update(keys)
-        await work.rest()
+    found: set[Key] = set()
+    async for intent in sliced(with_contributors(world, intents), block=1):
+        found.update(_read_by(world, intent))
     shown = [with_revision(world, key) for key in sorted(found)[:_READS]]
     return {"reads": shown, "reads_total": len(found)}

@@ -3,19 +3,17 @@
 Why counted in the background, in slices, and only after a change: ``/status`` is read every second, and a look at every
 reference of 100,000 resources takes most of a second. Only a count that takes less than 10 ms is repeated within a
 request.
-
-State: the last count, how long it took, and examples.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from intentc.engine.slices import Slice, blocks
 from intentc.inspection.identities import Document, of_key
+from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld, Pending
 from intentc.model import Name
 from intentc.model.names import FQ_NAME
@@ -36,12 +34,11 @@ class DanglingReferences(NamedTuple):
 async def referenced_names(world: LiveWorld, kind: str, text: str) -> list[str]:
     """Return ``text`` if a reference names a resource of ``kind`` so; else the referenced joined names that end with
     it."""
-    work, ending = Slice(), f":{text}"
-    found: set[str] = set()
-    for block in blocks(world.cache.graph.wanted()):
-        names = (value for _, _, to, by, value in block if to == kind and by == FQ_NAME)
-        found.update(name for name in names if name == text or name.endswith(ending))
-        await work.rest()
+    found = {
+        name
+        async for _, _, to, by, name in sliced(world.cache.graph.wanted())
+        if to == kind and by == FQ_NAME and (name == text or name.endswith(f":{text}"))
+    }
     return [text] if text in found else sorted(found)
 
 
@@ -62,6 +59,8 @@ _SHARE, _SHARE_AT_REST = 50, 10
 """Pause between counts in multiples of the last count's duration: counting takes at most 2 % of the time, 10 % while
 the engine is idle."""
 _EXAMPLES = 3
+_BLOCK = 200
+"""Resources between two looks at the clock."""
 _QUICK = 0.01
 """A count that took fewer seconds than this is repeated within a request."""
 
@@ -90,7 +89,9 @@ class PendingReferences:
     def now(self) -> int:
         """Return the count as of now if counting is quick, else as of the last look."""
         if self._counted_at != self._world.revision and 0.0 < self._took < _QUICK:
-            self._count_at_once()
+            revision, began = self._world.revision, time.monotonic()
+            pending_of = self._world.cache.graph.pending_of
+            self._note([one for key in self._world.cache for one in pending_of(key)], revision, began)
         return self.count
 
     def still(self) -> tuple[Pending, ...]:
@@ -100,61 +101,36 @@ class PendingReferences:
 
     async def look(self) -> None:
         """Count once. Changes meanwhile may be missed; ``run`` then counts again."""
-        revision, began, turn = self._world.revision, time.monotonic(), Slice()
-        counting = _Counting()
-        for key in self._world.cache:
-            counting.add(self._world.cache.graph.pending_of(key))
-            await turn.rest()
-        self._note(counting, revision, began)
+        revision, began = self._world.revision, time.monotonic()
+        pending_of = self._world.cache.graph.pending_of
+        found = [one async for key in sliced(self._world.cache, _BLOCK) for one in pending_of(key)]
+        self._note(found, revision, began)
 
-    def _count_at_once(self) -> None:
-        revision, began, counting = self._world.revision, time.monotonic(), _Counting()
-        for key in self._world.cache:
-            counting.add(self._world.cache.graph.pending_of(key))
-        self._note(counting, revision, began)
-
-    def _note(self, counting: _Counting, revision: int, began: float) -> None:
-        self.count, self.examples = counting.count, tuple(counting.examples)
+    def _note(self, found: list[Pending], revision: int, began: float) -> None:
+        self.count, self.examples = len(found), tuple(found[:_EXAMPLES])
         self._counted_at, self._took = revision, time.monotonic() - began
-
-
-class _Counting:
-    def __init__(self) -> None:
-        self.count = 0
-        self.examples: list[Pending] = []
-
-    def add(self, found: Iterable[Pending]) -> None:
-        for pending in found:
-            if self.count < _EXAMPLES:
-                self.examples.append(pending)
-            self.count += 1
-
-
-_BLOCK = 200
-"""Resources between two looks at the clock."""
 
 
 async def pending_page(world: LiveWorld, offset: int, limit: int) -> dict[str, Any]:
     """Return ``{"total", "offset", "limit", "pending_references": [{"holder", "relation", "target"}]}``. The order is
     arbitrary, and stable while nothing changes."""
-    work = Slice()
-    rows: list[dict[str, str]] = []
+    rows: list[Document] = []
     total = 0
-    for kind in sorted(world.cache.stored):
-        for place, state in enumerate(world.cache.states(kind)):
-            for key, link in world.cache.graph.pending_of(state.key):
-                if offset <= total < offset + limit:
-                    rows.append({"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"})
-                total += 1
-            if place % _BLOCK == 0:
-                await work.rest()
+    states = (state for kind in sorted(world.cache.stored) for state in world.cache.states(kind))
+    async for state in sliced(states, _BLOCK):
+        for pending in world.cache.graph.pending_of(state.key):
+            if offset <= total < offset + limit:
+                rows.append(_row(pending))
+            total += 1
     return {"total": total, "offset": offset, "limit": limit, "pending_references": rows}
 
 
 def every_pending(world: LiveWorld) -> list[dict[str, str]]:
     """The references whose target has not arrived: ``{"holder", "relation", "target"}`` each. Looks at every resource
     at once."""
-    return [
-        {"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"}
-        for key, link in world.cache.graph.pending()
-    ]
+    return [_row(pending) for pending in world.cache.graph.pending()]
+
+
+def _row(pending: Pending) -> Document:
+    key, link = pending
+    return {"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"}

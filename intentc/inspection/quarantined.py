@@ -6,21 +6,22 @@ An entry is built only if it is shown, and what stands before a page is skipped 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
+from contextlib import aclosing
 from itertools import islice
 from typing import Any
 
 from intentc.engine.live import Live
 from intentc.engine.operator_actions import DROPPED, SUSPECT
-from intentc.engine.slices import Slice
 from intentc.engine.state_tables import PAUSED, StateTables
+from intentc.inspection.identities import of_key
+from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem
 from intentc.reconcile import Quarantine
 
 Entry = dict[str, Any]
 _STATES = {PAUSED: "paused", SUSPECT: "suspect"}
-_BLOCK = 500
 
 
 def held_count(world: LiveWorld, states: StateTables) -> int:
@@ -87,103 +88,73 @@ def entries(live: Live, offset: int, limit: int) -> list[Entry]:
     row. ``next_try``: when it is tried again by itself (seconds since 1970), None if only a change or an operator
     causes that. ``on``: the unreadable resource that it reads, ``{"kind", "name", "uuid"}``; None if it is held for a
     reason of its own."""
-    found: list[Entry] = []
-    for block in blocks(live, offset, limit):
-        found += block
-    return found
+    return [_built(live, *listed) for listed in islice(_listed(live), offset, offset + limit)]
 
 
-def blocks(live: Live, offset: int, limit: int) -> Iterator[list[Entry]]:
-    """The same one block at a time. The tables may change in between; removed entries are left out."""
-    for keys, entry in _tables(live):
-        for start in range(0, len(keys), _BLOCK):
-            block = keys[start : start + _BLOCK]
-            # Most entries are only skipped, so an entry is built only if it is shown.
-            found = []
-            for key in block:
-                build = entry(key)
-                if build is None:
-                    continue
-                if offset:
-                    offset -= 1
-                elif limit:
-                    limit -= 1
-                    found.append(build())
-            yield found
-            if not limit:
-                return
+def _listed(live: Live) -> Iterator[tuple[str, Any]]:
+    """Yield the state of each entry, and the key, kind or name that it is about, table by table. The tables may change
+    in between: removed ones are left out."""
+    states, unreadable, guard = live.states, live.world.held, live.planner.guard
+    for key in tuple(unreadable):
+        if key in unreadable and key not in states.dropped:
+            yield "unreadable", key
+    for key in tuple(states.held):
+        if key in states.held and key not in unreadable:
+            yield "held", key
+    yield from (("requested", key) for key in tuple(states.rejected_requests) if key in states.rejected_requests)
+    yield from (("dropped", key) for key in sorted(states.dropped) if key in states.dropped)
+    yield from (("withheld", kind) for kind in sorted(guard.withheld) if kind in guard.withheld)
+    for state, table in _object_tables(states).items():
+        yield from ((state, name) for name in tuple(table) if name in table)
 
 
-_Build = Callable[[], Entry]
+def _object_tables(states: StateTables) -> dict[str, Quarantine[Name]]:
+    return {"rejected": states.rejected, "contended": states.contended, "paused": states.left_alone}
 
 
-def _tables(live: Live) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Build | None]]]:
-    """The keys of each table, with what builds the entry of a key; None if it was deleted or listed elsewhere."""
-    states, unreadable = live.states, live.world.held
+def _built(live: Live, state: str, subject: Any) -> Entry:
+    """Return the entry of something that ``_listed`` has yielded just now."""
+    states, name_of = live.states, live.world.name_of
+    match state:
+        case "unreadable":
+            return _entry(subject, name_of(subject), live.world.held[subject], state)
+        case "held":
+            return _held(live, subject)
+        case "requested":
+            rejected = states.rejected_requests[subject]
+            return _entry(subject, rejected.problem.name, rejected.problem, "rejected", rejected.since)
+        case "dropped":
+            problem = Problem(subject.kind, name_of(subject), DROPPED, "given up until its resource changes")
+            return _entry(subject, problem.name, problem, state)
+        case "withheld":
+            return _withheld(subject, live.planner.guard.withheld[subject])
+    held = _object_tables(states)[state][subject]
+    entry = _entry(live.planner.key_of(subject), held.problem.name, held.problem, state, held.since)
+    return {
+        **entry,
+        "tries": live.objects.failures(subject),
+        "next_try": _moment(live.objects.seconds_left(subject)),
+    }
 
-    def of_unreadable(key: Key) -> _Build | None:
-        problem = unreadable.get(key)
-        if problem is None or key in states.dropped:
-            return None
-        return lambda: _entry(key, live.world.name_of(key), problem, "unreadable", None, 0)
 
-    def of_held(key: Key) -> _Build | None:
-        held = states.held.get(key)
-        if held is None or key in unreadable:
-            return None
-        state, tries = _STATES.get(held.problem.reason, "held"), live.jobs.failures
-        other = states.held_by.get(key)
-        on = {"kind": other.kind, "name": live.world.name_of(other), "uuid": other.uuid} if other is not None else None
-        return lambda: {
-            **_entry(key, live.world.name_of(key), held.problem, state, held.since, tries(key)),
-            "next_try": _moment(live.jobs.seconds_left(key)),
-            "on": on,
-        }
-
-    def of_numbers(key: Key) -> _Build | None:
-        held = states.rejected_requests.get(key)
-        return None if held is None else lambda: _entry(key, held.problem.name, held.problem, "rejected", held.since, 0)
-
-    def of_dropped(key: Key) -> _Build | None:
-        if key not in states.dropped:
-            return None
-        name = live.world.name_of(key)
-        problem = Problem(key.kind, name, DROPPED, "given up until its resource changes")
-        return lambda: _entry(key, name, problem, "dropped", None, 0)
-
-    def of_withheld(kind: str) -> _Build | None:
-        names = live.planner.guard.withheld.get(kind)
-        return None if names is None else lambda: _withheld(kind, names)
-
-    def of_objects(state: str, table: Quarantine[Name]) -> Callable[[Name], _Build | None]:
-        def of_object(name: Name) -> _Build | None:
-            held = table.get(name)
-            if held is None:
-                return None
-            tries = live.objects.failures
-            return lambda: {
-                **_entry(live.planner.key_of(name), held.problem.name, held.problem, state, held.since, tries(name)),
-                "next_try": _moment(live.objects.seconds_left(name)),
-            }
-
-        return of_object
-
-    yield tuple(unreadable), of_unreadable
-    yield tuple(states.held), of_held
-    yield tuple(states.rejected_requests), of_numbers
-    yield tuple(sorted(states.dropped)), of_dropped
-    yield tuple(sorted(live.planner.guard.withheld)), of_withheld
-    for state, table in (("rejected", states.rejected), ("contended", states.contended), ("paused", states.left_alone)):
-        yield tuple(table), of_objects(state, table)
+def _held(live: Live, key: Key) -> Entry:
+    held, other = live.states.held[key], live.states.held_by.get(key)
+    state = _STATES.get(held.problem.reason, "held")
+    return {
+        **_entry(key, live.world.name_of(key), held.problem, state, held.since),
+        "tries": live.jobs.failures(key),
+        "next_try": _moment(live.jobs.seconds_left(key)),
+        "on": of_key(live.world, other) if other is not None else None,
+    }
 
 
 def _withheld(kind: str, names: Collection[Name]) -> Entry:
     message = f"{len(names)} objects would be deleted at once; if that is meant: `intentc allow-deletes {kind}`"
     name = f"({len(names)} objects)"
-    return _entry(Key(kind, ""), name, Problem(kind, name, "DeletesHeld", message), "withheld", None, 0)
+    return _entry(Key(kind, ""), name, Problem(kind, name, "DeletesHeld", message), "withheld")
 
 
-def _entry(key: Key, name: str, problem: Problem, state: str, since: float | None, tries: int) -> Entry:
+def _entry(key: Key, name: str, problem: Problem, state: str, since: float | None = None) -> Entry:
     """``name``: the name of the resource for people, if it has one."""
     return {
         "kind": key.kind,
@@ -193,7 +164,7 @@ def _entry(key: Key, name: str, problem: Problem, state: str, since: float | Non
         "reason": problem.reason,
         "message": problem.message,
         "since": since,
-        "tries": tries,
+        "tries": 0,
         "next_try": None,
         "on": None,
     }
@@ -218,9 +189,14 @@ def _both(first: Collection[Key], second: Collection[Key]) -> int:
 async def quarantine(live: Live, offset: int, limit: int) -> dict[str, Any]:
     """Return ``{"total", "offset", "limit", "quarantine": [entry]}``, table by table, the oldest first; the form of an
     entry is that of ``entries``."""
-    work = Slice()
     found: list[Entry] = []
-    for block in blocks(live, offset, limit):
-        found += block
-        await work.rest()
+    place = 0
+    async with aclosing(sliced(_listed(live))) as listed:
+        async for state, subject in listed:
+            # Most entries are only skipped, so an entry is built only if it is shown.
+            if place >= offset and len(found) < limit:
+                found.append(_built(live, state, subject))
+            place += 1
+            if place >= offset + limit:
+                break
     return {"total": quarantine_count(live), "offset": offset, "limit": limit, "quarantine": found}

@@ -7,16 +7,17 @@ resource or of its references, and from facts, so these are followed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from intentc.inspection.traversal import FACT, contributors_read, reached
 from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name, Resource
 from intentc.model.reads import fact_read, object_read, targets_read
 from intentc.model.sensitive import cleared_resource, concealed, sensitive_texts
 from intentc.planning import Planner
 
-_FACT = fact_read("", "")[0]
 _OF_RESOURCES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})
 
 Behind = Mapping[Name, Sequence[Resource]]
@@ -30,17 +31,11 @@ def secrets_in(behind: Iterable[Resource]) -> frozenset[str]:
 
 def read_for(world: LiveWorld, planner: Planner, name: Name) -> tuple[Resource, ...]:
     """Return the resources with secrets that the intents that claim an object have read."""
-    kinds = _sensitive_kinds(world)
-    waiting = [*planner.book.on(name)] if kinds else []
-    seen, found = set(waiting), set[Key]()
-    while waiting:
-        for read in world.reads.reads_of(waiting.pop()):
-            if read[0] == _FACT:
-                news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - seen
-                seen |= news
-                waiting += news
-            elif read[0] in _OF_RESOURCES and read[1] in kinds:
-                found.add(Key(read[1], read[2]))
+    if not (kinds := _sensitive_kinds(world)):
+        return ()
+    intents = reached(planner.book.on(name), partial(contributors_read, world, sorts=frozenset({FACT})))
+    reads = (read for intent in intents for read in world.reads.reads_of(intent))
+    found = {Key(read[1], read[2]) for read in reads if read[0] in _OF_RESOURCES and read[1] in kinds}
     return tuple(resource for key in sorted(found) if (resource := _resource(world, key)) is not None)
 
 
@@ -53,19 +48,15 @@ def holders_of_secrets(world: LiveWorld) -> tuple[Resource, ...]:
 def read_for_each(world: LiveWorld, planner: Planner, holders: Iterable[Resource]) -> Behind:
     """Return the same for all objects at once, starting at the resources with secrets. It makes single look-ups only,
     so another thread may run it."""
+
+    def readers_of_facts(intent: Key) -> Iterator[Key]:
+        for fact in world.facts_of(intent):
+            yield from world.reads.readers(fact_read(fact.kind, fact.uuid))
+
     found: dict[Name, list[Resource]] = {}
     for resource in holders:
-        names: dict[Name, None] = {}
-        waiting = [*_readers(world, resource)]
-        seen = set(waiting)
-        while waiting:
-            intent = waiting.pop()
-            names.update(dict.fromkeys(planner.book.of(intent)))
-            for fact in world.facts_of(intent):
-                news = world.reads.readers(fact_read(fact.kind, fact.uuid)) - seen
-                seen |= news
-                waiting += news
-        for name in names:
+        intents = reached(_readers(world, resource), readers_of_facts)
+        for name in {name for intent in intents for name in planner.book.of(intent)}:
             found.setdefault(name, []).append(resource)
     return found
 

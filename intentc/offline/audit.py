@@ -23,6 +23,7 @@ from intentc.engine.assembly import assemble
 from intentc.engine.live import Live
 from intentc.engine.operator_actions import OperatorActions
 from intentc.engine.state_tables import StateTables
+from intentc.inspection.traversal import contributors_read, reached, with_contributors
 from intentc.logic import LiveWorld
 from intentc.model import (
     AddReference,
@@ -38,7 +39,7 @@ from intentc.model import (
     UpdateStatus,
     verb,
 )
-from intentc.model.reads import allocation_read, fact_read, presence_read
+from intentc.model.reads import allocation_read
 from intentc.model.status import status_item
 from intentc.offline import AllocationsUnreadable
 from intentc.planning import DeleteGuard
@@ -51,21 +52,12 @@ from intentc.watch.protocol import Store
 from intentc.writing import ReadService
 from intentc.writing.dry_run import DryRun
 
-_FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
-
 
 def upstream(world: LiveWorld, intents: Iterable[Key]) -> frozenset[Key]:
     """Return the contributors to each fact that ``intents`` read in their last evaluation, and recursively theirs.
     ``intents`` themselves are included only if they contribute to each other."""
-    found: set[Key] = set()
-    waiting = list(intents)
-    while waiting:
-        for read in world.reads.reads_of(waiting.pop()):
-            if read[0] in _FACTS:
-                news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - found
-                found |= news
-                waiting.extend(news)
-    return frozenset(found)
+    first = [contributor for intent in intents for contributor in contributors_read(world, intent)]
+    return frozenset(with_contributors(world, first))
 
 
 ALLOCATE = "allocate"
@@ -245,12 +237,7 @@ def _waiting(live: Live) -> Iterator[Difference]:
     for name, awaited in states.object_waits.items():
         for other in awaited:
             dependents.setdefault(other, []).append(name)
-    reached, found = list(planned), set(planned)
-    while reached:
-        for name in dependents.get(reached.pop(), ()):
-            if name not in found and name not in states.left_alone:
-                found.add(name)
-                reached.append(name)
+    found = set(reached(planned, lambda one: (n for n in dependents.get(one, ()) if n not in states.left_alone)))
     for name in found - planned:
         waits = sorted(states.object_waits[name] & (found - {name}))
         yield _difference(live, name, (), Change(WAIT, tuple(map(str, waits))))

@@ -61,6 +61,9 @@ class Quarantine(Generic[K]):
         """The held keys, the oldest first."""
         return iter(self._held)
 
+    def __getitem__(self, key: K) -> Quarantined:
+        return self._held[key]
+
     def get(self, key: K) -> Quarantined | None:
         """Why ``key`` is held; None if it isn't."""
         return self._held.get(key)

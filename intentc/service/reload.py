@@ -20,8 +20,8 @@ import anyio
 import anyio.to_thread
 
 from intentc.engine.engine import Engine
-from intentc.engine.slices import Slice
 from intentc.evaluation import Compiler
+from intentc.inspection.traversal import reached, sliced
 from intentc.loading.configuration import Configuration, Loaded
 from intentc.loading.configuration.sections import Section
 from intentc.logic.dependencies import ReactionMap, findings
@@ -180,10 +180,8 @@ class Reloader:
         self._engine.reload(change.reactions, change.settings, change.unset, other_edges=other_edges)
 
     async def _resync(self, keys: Iterable[Key]) -> None:
-        turn = Slice()
-        for key in keys:
+        async for key in sliced(keys, block=1):
             self._engine.resync(key)
-            await turn.rest()
         self._engine.reevaluate(())
 
 
@@ -214,15 +212,12 @@ def _log(change: Change, affected: int) -> None:
 
 def _reached(reactions: ReactionMap, changed: Iterable[Edge]) -> set[str]:
     """Return the kinds that a walk through these edges reaches."""
-    waiting = [(edge.to, edge.kind) for edge in changed]
-    seen = set(waiting)
-    while waiting:
-        kind, cause = waiting.pop()
-        for further in (*reactions.next(kind, cause), *reactions.next_all(kind, cause)):
-            if (further, kind) not in seen:
-                seen.add((further, kind))
-                waiting.append((further, kind))
-    return {kind for kind, _ in seen}
+
+    def further(visited: tuple[str, str]) -> Iterator[tuple[str, str]]:
+        kind, cause = visited
+        yield from ((to, kind) for to in (*reactions.next(kind, cause), *reactions.next_all(kind, cause)))
+
+    return {kind for kind, _ in reached([(edge.to, edge.kind) for edge in changed], further)}
 
 
 def _differences(before: Section, after: Section, path: str = "") -> Iterator[str]:

@@ -116,8 +116,8 @@ async def test_the_loop_has_its_turn_while_names_are_looked_through(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The world may change in between: what was there at the beginning is found."""
-    monkeypatch.setattr("intentc.engine.slices._BLOCK", 10)
-    monkeypatch.setattr("intentc.engine.slices._LENGTH", 0.0)
+    monkeypatch.setattr("intentc.inspection.traversal._BLOCK", 10)
+    monkeypatch.setattr("intentc.inspection.traversal._LENGTH", 0.0)
     await box_system.boxes(*(f"box-{number}" for number in range(100)))
     turns = 0
 

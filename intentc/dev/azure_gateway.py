@@ -1,7 +1,7 @@
 """Starts a stand-in for Azure and the publisher for ``intentc dev``, where the compilers make an Application Gateway.
 
 Why it exists: a user who loads Ingresses wants to see what the gateway would be sent, without Azure. The stand-in
-(``azure``) rejects what Azure is known to reject, and serves no traffic.
+(``resource_manager``) rejects what Azure is known to reject, and serves no traffic.
 
 The stand-in, the publisher and its connections last until ``dev`` ends. It prints on stderr.
 """
@@ -21,7 +21,7 @@ from intentc.cli.command_error import CommandError, Exit
 if TYPE_CHECKING:
     from intentc.bridges.azure.serving import Bridge
 
-    from .azure import ResourceManager
+    from .resource_manager import ResourceManager
     from .servers import Running
 
 _SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
@@ -121,7 +121,7 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
     from intentc.watch.etcd import EtcdStore
     from intentc.writing.mirroring import mirror_service
 
-    from .azure import ResourceManager, serving_resource_manager
+    from .resource_manager import ResourceManager, serving_resource_manager
 
     configuration = started.configuration
     settings = settings_of(configuration, declared(configuration))._replace(collect_seconds=0.2)

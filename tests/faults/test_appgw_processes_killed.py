@@ -21,8 +21,8 @@ from intentc.apiserver.service import ApiServer
 from intentc.apiserver.serving import running_api_server
 from intentc.bridges.azure.certificates import PASSWORD, Pair
 from intentc.crashpoints import PUBLISHER_POINTS
-from intentc.dev.azure import ResourceManager, serving_resource_manager
 from intentc.dev.etcd_server import Etcd
+from intentc.dev.resource_manager import ResourceManager, serving_resource_manager
 from intentc.loading.resources import resources_in
 from intentc.loading.schemas import load_schema
 from intentc.loading.yaml import Located

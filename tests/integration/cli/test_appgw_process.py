@@ -15,8 +15,8 @@ import anyio.to_thread
 import pytest
 
 from intentc.apiserver.serving import running_api_server
-from intentc.dev.azure import ResourceManager, serving_resource_manager
 from intentc.dev.etcd_server import Etcd
+from intentc.dev.resource_manager import ResourceManager, serving_resource_manager
 from intentc.loading.schemas import load_schema
 from intentc.watch.etcd import EtcdStore
 from tests.support.appgw.process_configuration import configuration_of

@@ -8,9 +8,8 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.dev.azure import ResourceManager, serving_resource_manager
-from intentc.dev.azure.resource_manager import Answer
-from intentc.dev.azure.validation import Fault
+from intentc.dev.gateway_validation import Fault
+from intentc.dev.resource_manager import Answer, ResourceManager, serving_resource_manager
 from tests.support.azure_gateway import OWN, item, small_gateway
 from tests.support.waiting import until_true
 

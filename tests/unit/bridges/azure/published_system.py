@@ -19,8 +19,7 @@ from intentc.bridges.azure.compiled_world import StoredWorld
 from intentc.bridges.azure.publisher import MANAGED, Gateway, Pass, Publisher
 from intentc.bridges.azure.records import GatewayRecords
 from intentc.bridges.azure.rejections import Rejection
-from intentc.dev.azure import ResourceManager
-from intentc.dev.azure.resource_manager import Answer
+from intentc.dev.resource_manager import Answer, ResourceManager
 from intentc.model import Batch, Key
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all

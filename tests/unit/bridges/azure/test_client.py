@@ -19,9 +19,8 @@ from intentc.bridges.azure.client import (
     Throttled,
     Unanswered,
 )
-from intentc.dev.azure import ResourceManager, serving_resource_manager
-from intentc.dev.azure.resource_manager import Answer
-from intentc.dev.azure.validation import Fault
+from intentc.dev.gateway_validation import Fault
+from intentc.dev.resource_manager import Answer, ResourceManager, serving_resource_manager
 from tests.support.azure_gateway import OWN, small_gateway
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.dev.azure.validation import Fault
+from intentc.dev.gateway_validation import Fault
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
 from tests.unit.bridges.azure.published_system import PublishedSystem
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from intentc.bridges.azure.normalize import ServerDefaults, dangling, differing_parts
-from intentc.dev.azure import ResourceManager
+from intentc.dev.resource_manager import ResourceManager
 from tests.support.azure_gateway import item, reference, small_gateway
 
 

@@ -14,9 +14,8 @@ from intentc.bridges.azure.compiled_world import SUSPECTED, Digests, Published, 
 from intentc.bridges.azure.document import parts_of
 from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Problems, Publisher
 from intentc.bridges.azure.rejections import Rejection
-from intentc.dev.azure import ResourceManager
-from intentc.dev.azure.resource_manager import Answer
-from intentc.dev.azure.validation import Fault
+from intentc.dev.gateway_validation import Fault
+from intentc.dev.resource_manager import Answer, ResourceManager
 from tests.support.appgw.certificates import pair
 from tests.support.azure_gateway import OWN, item, listener, reference, small_gateway
 

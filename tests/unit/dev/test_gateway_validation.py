@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.dev.azure.validation import first_fault
+from intentc.dev.gateway_validation import first_fault
 from tests.support.azure_gateway import OWN, item, listener, reference, rule, small_gateway
 
 Properties = dict[str, Any]

@@ -189,6 +189,11 @@ class Engine:
         self._applier.apply(missed)
         self.work_ended()
 
+    def watch_resumed(self) -> None:
+        """Have all allocations read, since the watch was cut. A store that was restored meanwhile to a state that has
+        all that the watch delivered looks unchanged, and may lack allocations, which nobody watches."""
+        self._allocations.invalidate()
+
     async def load_allocations(self) -> None:
         """Read all allocations: before the first evaluation, and when other processes may have been granted some."""
         await self._allocations.load()

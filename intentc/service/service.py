@@ -117,6 +117,7 @@ def build_service(
         last_good=retained,
     )
     engine.require_watch(source)
+    source.on_resumed = engine.watch_resumed
     directives = DirectiveWatch(store, installation, engine.operator_actions, engine, heartbeat=heartbeat)
     names = tuple(compiler.name for compiler in compilers.compilers)
     claim = partial(claim_path, store, path, installation, names, started)

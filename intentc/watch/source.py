@@ -35,8 +35,8 @@ class Source:
     """Snapshots and batches of the resources under one prefix, for one consumer.
 
     ``prefix``: begins and ends in ``/``. ``heartbeat``: None for processes that may not write. ``gap_limit``: if more
-    revisions than this were missed, the world is listed instead of replayed. Raises ``ValueError`` for a prefix without
-    its last ``/``.
+    revisions than this were missed, the world is listed instead of replayed. ``on_resumed``: called when a watch that
+    was cut goes on. Raises ``ValueError`` for a prefix without its last ``/``.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Source:
         self.counters = SourceCounters()
         self.state = SourceState(Phase.DISCONNECTED, time.time())
         self.progress = Progress()
+        self.on_resumed: Callable[[], None] = lambda: None
         self._store = store
         self._layout = Layout.of(prefix)
         self._heartbeat = heartbeat
@@ -213,6 +214,7 @@ class Source:
             raise Unavailable("the watch is answered by another cluster than the list; check etcd.endpoints")
         if self._reported:
             _LOGGER.info("watching %s again from %d", self._layout.prefix, self.applied_revision + 1)
+            self.on_resumed()
         self._reported = ""
         self._heard = self._clock()
         self._retries.went_well()

@@ -43,10 +43,23 @@ def test_a_number_goes_back_though_its_owner_went_before_the_leader_read_of_it(e
     simulate(in_service, [PROJECT, network(NAMES[0])], history)
 
 
-def test_a_target_that_went_with_a_restored_store_is_made_again_for_whoever_refers_to_it() -> None:
-    """Reading back ended what was assumed of the target, and only who referred to it was planned again."""
+@pytest.mark.parametrize(
+    "pauses",
+    [
+        (0.01, 3.0, 0.001, 0.0),
+        (3.0, 0.01, 0.001, 0.0),
+        (3.0, 3.0, 0.001, 0.0),
+        (0.01, 0.001, 0.0, 3.0),
+        (0.001, 0.0, 0.01, 3.0),
+    ],
+    ids=str,
+)
+def test_what_went_with_a_restored_store_unseen_by_the_watch_is_made_again(pauses: tuple[float, ...]) -> None:
+    """A slow first grant went, and its number was also given to another owner: nobody read the allocations again,
+    since the store still had all that the watch had delivered. Or, with a slow last request, the target of a reference
+    went: reading back ended what was assumed of it, and only who referred to it was planned again."""
     history = [
-        Happening(Slow((0.01, 0.001, 0.0, 3.0)), 0.0),
+        Happening(Slow(pauses), 0.0),
         Happening(Restore(), 0.1),
         Happening(BackUp(), 1.0),
         Happening(Silence(), 0.1),

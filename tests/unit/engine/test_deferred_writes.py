@@ -29,6 +29,7 @@ async def test_a_deferred_write_is_reported_and_neither_converged_nor_healthy(
     box_system.write.failures["a"] = [error] * FOREVER
     await box_system.boxes("a", "b")
     status = engine_status(box_system.engine)
+    assert box_system.engine.quiet != bool(box_system.engine.throttle.seconds), "what waits for a pause is queued"
     assert (status["converged"], status["healthy"]) == (False, False)
     assert (status["delayed"], status["counts"]["delayed"]) == ([str(part("a"))], 1)
     (problem,) = status["problems"]
@@ -98,7 +99,7 @@ async def test_a_fault_while_reading_back_defers_the_object_and_never_loses_it(
     assert engine_status(box_system.engine)["healthy"]
 
 
-@pytest.mark.parametrize("error", [Rejected(422, "no such colour"), UnknownOutcome("cut off")])
+@pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(300.0), UnknownOutcome("cut off")])
 async def test_what_another_writer_repaired_is_neither_reported_nor_remembered_as_failed(
     box_system: BoxSystem, error: Failure
 ) -> None:
@@ -111,6 +112,7 @@ async def test_what_another_writer_repaired_is_neither_reported_nor_remembered_a
     assert not engine_status(box_system.engine)["healthy"]
 
     await put(box_system, where, good.value)
+    await box_system.retry()
     status = engine_status(box_system.engine)
     assert (status["converged"], status["healthy"], status["problems"]) == (True, True, [])
     assert box_system.engine.objects.failures(part("a")) == 0

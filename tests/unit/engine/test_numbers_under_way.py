@@ -18,7 +18,7 @@ from tests.support.waiting import PATIENCE, until
 pytestmark = pytest.mark.anyio
 
 FIVE = ["a", "b", "c", "d", "e"]
-ERRORS = [UnknownOutcome("cut off"), Rejected(403, "no")]
+ERRORS = [UnknownOutcome("cut off"), Rejected(403, "no"), Throttled(300.0)]
 
 
 async def asked(box_system: BoxSystem, call: str) -> Gate:
@@ -168,6 +168,7 @@ async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(box_system: 
     unlucky = (await box_system.key("box", "a")).uuid
     box_system.write.failures[unlucky] = [error] * 1000
     await box_system.offline.settle()
+    await box_system.retry()
     assert len(await box_system.numbers()) == 4 and unlucky not in await box_system.numbers()
     assert [key.uuid for key in box_system.engine.states.waiting] == [unlucky]
     assert box_system.engine.progress.allocations_idle and not box_system.engine.progress.allocations_settled, (
@@ -180,6 +181,7 @@ async def test_a_number_that_is_not_taken_back_holds_up_no_other(box_system: Box
     await box_system.boxes(*FIVE, text="number")
     box_system.write.failures["1"] = [error] * 1000
     await box_system.remove(*FIVE)
+    await box_system.retry()
     assert list((await box_system.numbers()).values()) == [1]
     assert box_system.engine.progress.allocations_idle and not box_system.engine.progress.allocations_settled, (
         "it is tried again"

@@ -119,7 +119,7 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
         from intentc.bridges.azure.serving import running_publisher
     from intentc.plugins import declared
     from intentc.watch.etcd import EtcdStore
-    from intentc.writing.mirroring import mirror_service
+    from intentc.writing.http import mirror_service
 
     from .resource_manager import ResourceManager, serving_resource_manager
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ..model import Delete, HeldInput, Name, Problem
 from ..planning import Plan, Planner
 from ..planning.claims import EXISTENCE, Item
-from ..planning.items import Stored, items, text, without
+from ..planning.diff import Stored, item_text, items_of, without_items
 from ..reconcile.backoff import CONTENTION_SECONDS, PartRepairs
 from .log_fields import LogFields
 from .objects import Objects
@@ -42,7 +42,7 @@ class Contention(NamedTuple):
     @property
     def fields(self) -> tuple[str, ...]:
         """The contended parts as text, the first few by name."""
-        named = sorted(map(text, self.items))
+        named = sorted(map(item_text, self.items))
         more = (f"{len(named) - _SHOWN} more",) if len(named) > _SHOWN else ()
         return (*named[:_SHOWN], *more)
 
@@ -154,7 +154,7 @@ class Repairs:
         if name not in drift:
             return plan
         stored = self._stored(name)
-        changed = frozenset[Item]().union(*(items(operation, stored) for operation in plan.operations))
+        changed = frozenset[Item]().union(*(items_of(operation, stored) for operation in plan.operations))
         if drift.differs(name, self._revision(name), changed):
             self._drifted.add(name)
             _LOG.info("%s was changed by another writer; it is repaired", name, extra=self._log_fields.about(name))
@@ -169,7 +169,7 @@ class Repairs:
         to be deleted or replaced is exempt: it can't be reverted, and other plans wait for it."""
         name, waiting = plan.name, self._objects.waiters_of(plan.name)
         left_alone = {item for item in contention.items if isinstance(item, str) or item[1] not in waiting}
-        left = [without(operation, left_alone, stored) for operation in plan.operations]
+        left = [without_items(operation, left_alone.__contains__, stored) for operation in plan.operations]
         kept = tuple(operation for operation in left if operation is not None)
         if kept == plan.operations:
             return plan

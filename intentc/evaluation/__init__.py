@@ -1,8 +1,8 @@
 """Stage 5: computes what should exist for one intent, as a pure function of recorded reads (docs/engine.md §4).
 
-An author's ``evaluate`` sees ``intent.py`` and ``context.py``, and yields facts and the claims that ``intent.py``,
-``claiming.py`` and ``status.py`` make. ``compiler.py`` declares a package of intents, ``overview.py`` its views, other
-names of its objects, and remarks. ``runner.py`` runs one evaluation, ``conversion.py`` checks what it yields,
+An author's ``evaluate`` sees ``intent.py`` and ``context.py``, and yields facts and the claims that ``intent.py`` and
+``status.py`` make. ``compiler.py`` declares a package of intents, with its views, other names of its objects, and
+remarks. ``runner.py`` runs one evaluation, ``conversion.py`` checks what it yields,
 ``visibility.py`` what it may read, ``budget.py`` bounds its time, and ``crash_marker.py`` shows the next process which
 evaluation was under way. Engine, logic and queue decide when to evaluate; planning handles the
 claims. State: what a runner has computed of the schema, failed explanations, the present run, and the crash marker.
@@ -11,14 +11,11 @@ claims. State: what a runner has computed of the schema, failed explanations, th
 from . import status
 from .author_lines import author_trace
 from .budget import PROCESS, Budget, BudgetExceeded, LimitExceeded, Limits, Watchdog
-from .claiming import assign, drop_references, finalizer, keep_references, refer, shared
-from .compiler import Compiler
-from .context import Context, Waiting
+from .compiler import Compiled, Compiler, Naming, Overview, Remark, Row
+from .context import AllocationRequest, Context, Waiting
 from .crash_marker import CrashMarker, state_directory
-from .intent import Intent, View
-from .outcome import AllocationRequest, Explained, Outcome, Status
-from .overview import Compiled, Naming, Overview, Remark, Row
-from .runner import BUDGET_EXCEEDED, ON_HOLD, Runner
+from .intent import Intent, View, assign, drop_references, finalizer, keep_references, refer, shared
+from .runner import BUDGET_EXCEEDED, ON_HOLD, Explained, Outcome, Runner, Status
 
 __all__ = [
     "BUDGET_EXCEEDED",

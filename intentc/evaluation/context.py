@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from intentc.model import (
     Claim,
@@ -30,34 +30,32 @@ from intentc.model import (
     claimed_parts,
     object_uuid,
 )
+from intentc.model import reads as read_of
 from intentc.model.kind import Relation
 from intentc.model.ownership import is_made_by, is_our_entry
-from intentc.model.reads import (
-    PARENT,
-    allocation_read,
-    fact_read,
-    index_read,
-    metadata_read,
-    name_read,
-    object_read,
-    presence_read,
-    setting_read,
-    sources_read,
-    taken_read,
-    targets_read,
-    usable_read,
-)
+from intentc.model.reads import PARENT
 from intentc.model.sensitive import sensitive_texts, without
 from intentc.model.values import thaw
 from intentc.outgoing import OBSERVED
 
 from .budget import BudgetExceeded, LimitExceeded, Limits
 from .intent import View
-from .outcome import AllocationRequest
 from .visibility import Visibility, documents_in
 
-_WITH_VALUES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})
+_WITH_VALUES = frozenset({read_of.object_read(Key("", ""))[0], read_of.targets_read(Key("", ""), "")[0]})
 """The sorts of reads that return values of an object; their second and third elements are its key."""
+
+
+class AllocationRequest(NamedTuple):
+    """An allocation that an evaluation requests and that does not exist yet (docs/engine.md §8).
+
+    ``owner``: ``<installation>/<origin uuid>/<purpose>``. ``name``: the origin's fq_name joined by ``:``, for people
+    and for the order in which requests are granted."""
+
+    pool: str
+    owner: str
+    origin: Key
+    name: str
 
 
 class Waiting(Exception):
@@ -132,13 +130,13 @@ class Context:
         """The resource with this uuid, None if there is none."""
         self._visibility.kind(kind)
         key = Key(kind, uuid)
-        self._record(object_read(key))
+        self._record(read_of.object_read(key))
         return View(self, key) if self._resource(key) is not None else None
 
     def find(self, kind: str, fq_name: tuple[str, ...]) -> View | None:
         """The resource with this name, None if there is none."""
         self._visibility.kind(kind)
-        self._record(name_read(kind, fq_name))
+        self._record(read_of.name_read(kind, fq_name))
         key = self._world.named(kind, fq_name)
         return View(self, key) if key is not None else None
 
@@ -151,7 +149,7 @@ class Context:
         """Whether an object that no compiler of this installation made has this name. An intent that would create such
         an object must then choose another name."""
         self._visibility.kind(kind)
-        self._record(taken_read(kind, fq_name))
+        self._record(read_of.taken_read(kind, fq_name))
         key = self._world.named(kind, fq_name)
         name = Name(kind, tuple(fq_name))
         if key is None or key.uuid == object_uuid(self._installation, name, self.key.uuid):
@@ -165,7 +163,7 @@ class Context:
     def is_made(self, claim: ResourceClaim) -> bool:
         """Whether the object of a claim exists, and was made for the owner of the claim and for no other intent."""
         self._visibility.kind(claim.name.kind)
-        self._record(name_read(*claim.name))
+        self._record(read_of.name_read(*claim.name))
         key = self._world.named(*claim.name)
         return key is not None and key.uuid == object_uuid(self._installation, claim.name, claim.owner)
 
@@ -173,13 +171,13 @@ class Context:
         """The resource with this name; the intent waits while there is none."""
         found = self.find(kind, fq_name)
         if found is None:
-            self._interrupt(Waiting(name_read(kind, fq_name)))
+            self._interrupt(Waiting(read_of.name_read(kind, fq_name)))
         return found
 
     def select(self, kind: str, index: str, value: str) -> tuple[View, ...]:
         """The resources of ``kind`` that offer ``value`` in an index of their schema, sorted by fq_name."""
         self._visibility.check_index(kind, index)
-        self._record(index_read(kind, index, value))
+        self._record(read_of.index_read(kind, index, value))
         return tuple(View(self, key) for key in self._world.select(kind, index, value))
 
     def all(self, kind: str) -> tuple[View, ...]:
@@ -200,14 +198,14 @@ class Context:
     def contributions(self, kind: str, name: str) -> tuple[tuple[Key, Any], ...]:
         """The contributions to a fact: (contributor, value), sorted by contributor."""
         self._visibility.check_fact(kind)
-        self._record(fact_read(kind, name))
+        self._record(read_of.fact_read(kind, name))
         return self._world.contributions(kind, name)
 
     def contributed(self, kind: str, name: str) -> bool:
         """Whether any intent yields a fact. The reader runs again when the first contribution is made and when the last
         one ends, not for those in between: for facts with very many contributors."""
         self._visibility.check_fact(kind)
-        self._record(presence_read(kind, name))
+        self._record(read_of.presence_read(kind, name))
         return self._world.contributed(kind, name)
 
     def allocate(self, pool: str, purpose: str) -> int:
@@ -223,7 +221,7 @@ class Context:
         missing: list[Read] = []
         for pool, purpose in wanted:
             owner = f"{self._installation}/{self.key.uuid}/{purpose}"
-            read = allocation_read(pool, owner)
+            read = read_of.allocation_read(pool, owner)
             self._record(read)
             number = self._world.allocation(pool, owner)
             if number is None:
@@ -244,7 +242,7 @@ class Context:
 
     def setting(self, name: str, *default: Any) -> Any:
         """A value of the compilers' configuration; ``default`` if nobody sets it. Raises ``KeyError`` without one."""
-        self._record(setting_read(name))
+        self._record(read_of.setting_read(name))
         try:
             return self._world.setting(name)
         except KeyError:
@@ -303,8 +301,8 @@ class Context:
 
     def metadata(self, key: Key, part: str, name: str = "") -> Any:
         """A part of an object's metadata; ``name``: of one label or annotation, None if it is not there."""
-        self._record(usable_read(key))
-        self._record(metadata_read(key, part, name) if name else metadata_read(key, part))
+        self._record(read_of.usable_read(key))
+        self._record(read_of.metadata_read(key, part, name) if name else read_of.metadata_read(key, part))
         found = self._resource(key)
         if found is None:
             raise LookupError(f"{key} does not exist; views of absent objects come from a wrong key")
@@ -327,7 +325,7 @@ class Context:
 
     def references(self, key: Key, relation: str) -> tuple[tuple[View, Any], ...]:
         declared = self._visibility.relation(key.kind, relation)
-        self._record(targets_read(key, relation))
+        self._record(read_of.targets_read(key, relation))
         targets = self._world.targets(key, relation)
         if declared is not None and declared.writer is Writer.SHARED:
             targets = tuple(t for t in targets if not self._ours(key, t.key, declared, t.attribute))
@@ -337,7 +335,7 @@ class Context:
         declared = self._visibility.relation(key.kind, relation)
         if declared is None or declared.writer is not Writer.USER:
             raise AttributeError(f"{key.kind}.{relation}_refs: only references that users alone write have an order")
-        self._record(targets_read(key, relation))
+        self._record(read_of.targets_read(key, relation))
         targets = {target.key for target in self._world.targets(key, relation)}
         found: list[tuple[View | None, Any]] = []
         for written in self._present(key).references(relation):
@@ -347,18 +345,18 @@ class Context:
         return tuple(found)
 
     def parent(self, key: Key) -> View | None:
-        self._record(targets_read(key, PARENT))
+        self._record(read_of.targets_read(key, PARENT))
         found = self._world.targets(key, PARENT)
         return View(self, found[0].key) if found else None
 
     def children(self, key: Key, kind: str) -> tuple[View, ...]:
         self._visibility.kind(kind)
-        self._record(sources_read(key, kind, PARENT))
+        self._record(read_of.sources_read(key, kind, PARENT))
         return tuple(View(self, source) for source in self._world.sources(key, kind, PARENT))
 
     def back_references(self, key: Key, kind: str, relation: str) -> tuple[View, ...]:
         declared = self._visibility.relation(kind, relation)
-        self._record(sources_read(key, kind, relation))
+        self._record(read_of.sources_read(key, kind, relation))
         sources = self._world.sources(key, kind, relation)
         if declared is not None and declared.writer is Writer.SHARED:
             sources = tuple(s for s in sources if not self._ours(s, key, declared, self._attribute(s, key, declared)))
@@ -393,7 +391,7 @@ class Context:
 
     def generation(self, name: Name) -> int:
         """The generation of the resource of this name, 0 if it has none. Recorded as a read."""
-        self._record(name_read(name.kind, name.fq_name))
+        self._record(read_of.name_read(name.kind, name.fq_name))
         key = self._world.named(name.kind, name.fq_name)
         if key is None:
             return 0
@@ -403,14 +401,14 @@ class Context:
         """Whether the intent exists: stored or, for a fact, contributed to. Raises ``HeldInput``."""
         if not self._visibility.kind(self.key.kind).stored:
             return self.contributed(self.key.kind, self.key.uuid)
-        self._record(object_read(self.key))
+        self._record(read_of.object_read(self.key))
         return self._resource(self.key) is not None
 
     def is_being_deleted(self) -> bool:
         """Whether the resource of this intent waits for its finalizers; recorded, also when the evaluation is over."""
         if not self._visibility.kind(self.key.kind).written_as_manifests:
             return False
-        self.reads |= {usable_read(self.key), metadata_read(self.key, "deletionTimestamp")}
+        self.reads |= {read_of.usable_read(self.key), read_of.metadata_read(self.key, "deletionTimestamp")}
         try:
             resource = self._resource(self.key)
         except HeldInput:
@@ -446,7 +444,7 @@ class Context:
         return found
 
     def _present(self, key: Key) -> Resource:
-        self._record(object_read(key))
+        self._record(read_of.object_read(key))
         found = self._resource(key)
         if found is None:
             raise LookupError(f"{key} does not exist; views of absent objects come from a wrong key")
@@ -478,7 +476,7 @@ class Context:
         """The attribute of a reference, where that decides whose the reference is."""
         if relation.ours_with is None:
             return None
-        self._record(targets_read(holder, relation.name))
+        self._record(read_of.targets_read(holder, relation.name))
         return next((t.attribute for t in self._world.targets(holder, relation.name) if t.key == target), None)
 
 

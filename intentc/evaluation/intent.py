@@ -2,25 +2,36 @@
 
 Every read passes through the context, which records it; ``key``, ``kind`` and ``uuid`` are no reads. Fields that
 compilers write are hidden: an evaluation that reads its own output would never converge (docs/engine.md §5.1).
-``Intent`` also makes claims: of a child (``child``, ``child_of``), of a root object (``owned``), and of an object in a
-Kubernetes cluster (``manifest``); ``claiming.py`` and ``status.py`` make the others. The author yields them;
-``planning`` decides what is written. ``with_fields`` makes fields of an intent's own resource cheap to read, for the
-runner.
+Each part of a resource's metadata is a read of its own: a cluster writes to metadata all the time, and an intent that
+reads one annotation must not run again for another (docs/engine.md §3.1).
 
-State: the resource that it shows, and names and values that were read once. Nobody can change a resource through it;
-the context that it reads through records the reads.
+``Intent`` makes claims on its own objects: a child (``child``, ``child_of``), a root object (``owned``), and an object
+in a Kubernetes cluster (``manifest``). The functions below it, and ``status.py``, make the other claims. Values may be
+plain here; the runner converts them to the schema's structs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intentc.model import Claim, Fact, Key, Name, Parent, ResourceClaim
-from intentc.outgoing import MANIFEST, claimed_fields, name_of, target_of
-
-from .metadata import Metadata
+from intentc.model import (
+    SHARED,
+    Claim,
+    Fact,
+    FinalizerClaim,
+    Key,
+    Name,
+    Parent,
+    PropertyClaim,
+    ReferenceClaim,
+    RelationClaim,
+    ResourceClaim,
+)
+from intentc.model.metadata import BY_KEY, FIELDS
+from intentc.outgoing import MANIFEST, claimed_fields, target_of
+from intentc.outgoing import name_of as manifest_name
 
 if TYPE_CHECKING:
     from .context import Context
@@ -191,7 +202,7 @@ class Intent(View):
         fields = claimed_fields(
             manifest, phase=phase, immutable=immutable, once=once, kept=kept, adopts=adopts, adopted_only=adopted_only
         )
-        name = Name(MANIFEST, name_of(target_of(manifest)))
+        name = Name(MANIFEST, manifest_name(target_of(manifest)))
         return ResourceClaim(name, None, (owner or self).key.uuid, tuple(sorted(fields.items())))
 
 
@@ -201,3 +212,133 @@ def with_fields(intent: type[Intent], fields: Iterable[str]) -> type[Intent]:
     ``AttributeError``, and ``__getattr__`` answers."""
     properties = {field: property(attrgetter(f"_values.{field}")) for field in fields if not hasattr(intent, field)}
     return type(intent.__name__, (intent,), {"__module__": intent.__module__, "__doc__": intent.__doc__, **properties})
+
+
+class Metadata:
+    """The metadata of one resource as an evaluation may see it: ``labels`` and ``annotations`` (``NamedTexts``),
+    ``generation``, ``creationTimestamp``, ``deletionTimestamp``, ``finalizers``, ``ownerReferences``. Other names raise
+    ``AttributeError``."""
+
+    __slots__ = ("_context", "_key")
+
+    def __init__(self, context: Context, key: Key) -> None:
+        self._context = context
+        self._key = key
+
+    @property
+    def labels(self) -> NamedTexts:
+        return NamedTexts(self._context, self._key, "labels")
+
+    @property
+    def annotations(self) -> NamedTexts:
+        """Those of users: our own mark is not among them."""
+        return NamedTexts(self._context, self._key, "annotations")
+
+    def __getattr__(self, part: str) -> Any:
+        if part not in FIELDS or part in BY_KEY:
+            raise AttributeError(f"metadata has no {part!r}; there are {', '.join(FIELDS)}")
+        return self._context.metadata(self._key, part)
+
+    def __repr__(self) -> str:
+        return f"<Metadata {self._key}>"
+
+
+class NamedTexts(Mapping[str, str]):
+    """Labels or annotations. ``get``, ``[]`` and ``in`` read one key; anything else reads the whole map."""
+
+    __slots__ = ("_context", "_key", "_part", "_whole")
+
+    def __init__(self, context: Context, key: Key, part: str) -> None:
+        self._context = context
+        self._key = key
+        self._part = part
+        self._whole: Mapping[str, Any] | None = None
+
+    def __getitem__(self, name: str) -> str:
+        if self._whole is not None:
+            return str(self._whole[name])
+        found = self._context.metadata(self._key, self._part, name)
+        if found is None:
+            raise KeyError(name)
+        return str(found)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __repr__(self) -> str:
+        return f"<{self._part} of {self._key}>"
+
+    def _read(self) -> Mapping[str, Any]:
+        if self._whole is None:
+            self._whole = self._context.metadata(self._key, self._part)
+        return self._whole
+
+
+def shared(kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceClaim:
+    """A claim that the root object ``kind`` ``fq_name`` exists, shared by its claimants: it ends with its last claim.
+
+    >>> shared("label", ("blue",)).owner
+    'shared'
+    """
+    return ResourceClaim(Name(kind, tuple(fq_name)), None, SHARED, tuple(sorted(properties.items())))
+
+
+def refer(holder: View | ResourceClaim | Name, target: View | ResourceClaim | Name, **attribute: Any) -> ReferenceClaim:
+    """A claim that ``holder`` refers to ``target`` by the relation named after the target's kind, with these fields of
+    the attribute. The target need not exist yet.
+
+    >>> claim = refer(Name("farm", ("valley", "north")), shared("crop", ("barley",)), acres=3)
+    >>> claim.relation, claim.attribute
+    ('crop', {'acres': 3})
+    """
+    name = name_of(target)
+    return ReferenceClaim(name_of(holder), name.kind, name, attribute)
+
+
+def assign(holder: View | ResourceClaim | Name, field: str, value: Any) -> PropertyClaim:
+    """A claim that the field of ``holder`` has this value. The schema must give the field to compilers.
+
+    ``field``: a property; when nobody claims it any more, it has its default again. Or a part of a user's property that
+    its ``compiler_parts`` name (``parameters.number``); when nobody claims it any more, it stays as it is.
+
+    >>> assign(Name("farm", ("valley", "north")), "parameters.number", 7).field
+    'parameters.number'
+    """
+    return PropertyClaim(name_of(holder), field, value)
+
+
+def keep_references(holder: View, relation: str) -> RelationClaim:
+    """A claim that all entries of a shared list stay as they are, whoever wrote them."""
+    return RelationClaim(name_of(holder), relation, kept=True)
+
+
+def drop_references(holder: View, relation: str, targets: Iterable[View | ResourceClaim | Name]) -> RelationClaim:
+    """A claim that ``holder`` does not refer to ``targets`` by a shared list, even if a user wrote the reference.
+
+    Name all targets that must not be there, whether a reference to them exists or not: a claim that depends on what a
+    user writes changes with each of the user's writes, and what changes the claims is not seen as contention
+    (docs/engine.md §7)."""
+    return RelationClaim(name_of(holder), relation, unwanted=tuple(sorted(map(name_of, targets))))
+
+
+def finalizer(holder: View | Name, name: str) -> FinalizerClaim:
+    """A claim that ``holder`` (a resource of the Kubernetes shape) has the finalizer ``name``, which the compiler
+    declares (``Compiler(finalizers=…)``). It is stored before anything is created that the same evaluation claims.
+
+    While the resource of the claiming intent is being deleted, the claim holds only until all that the intent made is
+    gone (docs/engine.md §14.2).
+
+    >>> finalizer(Name("app", ("shop", "web")), "example.com/app").finalizer
+    'example.com/app'
+    """
+    return FinalizerClaim(name_of(holder), name)
+
+
+def name_of(object_: View | ResourceClaim | Name) -> Name:
+    """The name of the object that is meant."""
+    if isinstance(object_, Name):
+        return object_
+    return object_.name if isinstance(object_, ResourceClaim) else Name(object_.key.kind, object_.fq_name)

@@ -13,9 +13,10 @@ explanations that failed. It begins and ends the budget of each run, and marks t
 
 from __future__ import annotations
 
+import enum
 import traceback
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from typing import TypeVar, TypeVarTuple
+from typing import NamedTuple, TypeVar, TypeVarTuple
 
 import msgspec
 
@@ -29,6 +30,7 @@ from intentc.model import (
     Name,
     Problem,
     PropertyClaim,
+    Read,
     Reason,
     ReferenceClaim,
     RelationClaim,
@@ -41,12 +43,54 @@ from intentc.model.reads import object_read
 
 from .author_lines import author_line, author_trace, came_from_keyboard
 from .budget import PROCESS, Budget, BudgetExceeded, LimitExceeded, Limits, guarded
-from .context import Context, OnHold, Waiting
+from .context import AllocationRequest, Context, OnHold, Waiting
 from .conversion import Converter, InvalidOutput
 from .crash_marker import CrashMarker
 from .intent import Intent, with_fields
-from .outcome import Explained, Outcome, Status
 from .visibility import Visibility
+
+
+class Status(enum.Enum):
+    """DONE: ``claims`` and ``facts`` replace the former ones. WAITING, FAILED, HELD: the former ones stay
+    (docs/engine.md §4.2, §7), and the reads are added to the former ones. ON_HOLD: the same, by the intent's own
+    decision (docs/engine.md §4.5). DELETED: the intent was deleted; nothing is claimed. ENDING: its
+    resource is being deleted, and the run did not complete; ``claims`` replace the former ones, except for finalizers,
+    and the facts stay (docs/engine.md §14.1)."""
+
+    DONE = "done"
+    WAITING = "waiting"
+    FAILED = "failed"
+    HELD = "held"
+    ON_HOLD = "on_hold"
+    DELETED = "deleted"
+    ENDING = "ending"
+
+
+class Outcome(NamedTuple):
+    """The result of one run. ``reads``: everything that was read until the run ended, absence included.
+
+    ``claims`` and ``facts`` are empty unless ``status`` is DONE; of an intent ON_HOLD, ``claims`` has what it claims of
+    status, of one that is ENDING also what it claims of finalizers. ``waiting_for``: the read that wakes a WAITING
+    intent, or the object that makes an intent HELD."""
+
+    key: Key
+    status: Status
+    reads: frozenset[Read]
+    claims: tuple[Claim, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    requests: tuple[AllocationRequest, ...] = ()
+    waiting_for: Read | None = None
+
+
+class Explained(NamedTuple):
+    """A run made to explain the outputs. ``reasons``: object → the author's reasons for it, in order. ``begun``: what
+    the run yielded before it ended, complete or not."""
+
+    outcome: Outcome
+    reasons: Mapping[Name, tuple[Reason, ...]]
+    begun: tuple[Claim, ...]
+
 
 EVALUATION_FAILED = "EvaluationFailed"
 INVALID_OUTPUT = "InvalidOutput"

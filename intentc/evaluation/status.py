@@ -20,8 +20,7 @@ from typing import Any
 from intentc.model import Name, ResourceClaim, StatusClaim
 from intentc.model.status import condition as condition_item
 
-from .claiming import name_of
-from .intent import View
+from .intent import View, name_of
 
 
 def condition(

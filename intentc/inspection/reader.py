@@ -28,7 +28,7 @@ from intentc.diagnostics.questions import (
 )
 from intentc.engine.live import Live
 from intentc.evaluation import Compiled, Overview, Row
-from intentc.evaluation.overview import PLANNED, PROBLEMS
+from intentc.evaluation.compiler import PLANNED, PROBLEMS
 from intentc.inspection.compared import one_object
 from intentc.inspection.journal_lines import follow, journal
 from intentc.inspection.neighbourhood import neighbourhood

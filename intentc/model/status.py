@@ -3,8 +3,8 @@ on; when a condition changed; and the record of who wrote an item.
 
 A kind declares a structured type for its field ``status``. Its *items* are conditions by type (``conditions[Ready]``)
 and fields by path (``loadBalancer.ingress``). Several intents, compilers and other controllers each have items of their
-own, so an item is the unit of claims, merges and writes (docs/engine.md §5.8). ``planning/status.py`` decides what is
-written; ``evaluation/status.py`` makes claims.
+own, so an item is the unit of claims, merges and writes (docs/engine.md §5.8). ``planning/finalizers.py`` decides what
+is written; ``evaluation/status.py`` makes claims.
 
 Pure functions of values.
 """

@@ -50,7 +50,7 @@ from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store
 from intentc.writing import ReadService
-from intentc.writing.dry_run import DryRun
+from intentc.writing.service import DryRun
 
 
 def upstream(world: LiveWorld, intents: Iterable[Key]) -> frozenset[Key]:

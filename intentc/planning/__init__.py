@@ -8,8 +8,8 @@ withholds, and which objects lost their parent. Other packages evaluate and writ
 from .actual import Actual
 from .assumed import Assumed, CacheReader
 from .claims import ClaimBook, Item
+from .deletion import DeleteGuard
 from .desired import Plan
-from .guard import DeleteGuard
 from .merge import Desired, merge
 from .ownership import Ownership, ownership_of_object
 from .planner import Planner

@@ -106,7 +106,7 @@ class Actual:
         if kind.finalizers:
             actual._fields[FINALIZERS] = kind.finalizers
         for relation, entries in create.references.items():
-            actual._replace(relation, entries)
+            actual._written[relation] = entries
         return actual
 
     @property
@@ -156,7 +156,7 @@ class Actual:
         if isinstance(operation, Update):
             self._fields.update(operation.properties)
             for relation, entries in operation.references.items():
-                self._replace(relation, entries)
+                self._written[relation] = entries
             return
         if operation.relation in self._written or operation.relation not in self._references:
             # Once: a holder may have some hundred pending writes, each of which would copy all its entries.
@@ -167,9 +167,6 @@ class Actual:
             entries_by_uuid.pop(operation.target.uuid, None)
         else:
             entries_by_uuid[operation.target.key.uuid] = _stored_entry(operation.relation, operation.target)
-
-    def _replace(self, relation: str, entries: tuple[ReferenceValue, ...]) -> None:
-        self._written[relation] = entries
 
     def _stored(self) -> Any:
         if self._values is None:

@@ -157,21 +157,14 @@ class Assumed:
     def listed(self, revision: int) -> None:
         """Note that the cache applies a listing of everything at ``revision``."""
         for key, pending in list(self._pending.items()):
-            ended = 0
-            for position, assumption in enumerate(pending, 1):
-                if assumption.revision is not None and assumption.revision <= revision:
-                    ended = position
-            self._end(key, ended)
+            self._end(key, _seen_by(pending, revision))
 
     def applied(self, key: Key, revision: int) -> bool:
         """Note that the cache has applied an event of ``key`` at ``revision``. True if it is a write of ours."""
         pending = self._pending.get(key)
         if not pending:
             return False
-        ended = 0
-        for position, assumption in enumerate(pending, 1):
-            if assumption.revision is not None and assumption.revision <= revision:
-                ended = position
+        ended = _seen_by(pending, revision)
         echo = ended > 0 and pending[ended - 1].revision == revision
         if not echo and ended < len(pending) and pending[ended].revision is None:
             ended += 1
@@ -352,6 +345,13 @@ def _after_deletion(actual: Actual | None) -> Actual | None:
         return None
     actual.is_being_deleted = True
     return actual
+
+
+def _seen_by(pending: list[Assumption], revision: int) -> int:
+    """How many of these assumptions a cache at ``revision`` has seen."""
+    return max(
+        (n for n, one in enumerate(pending, 1) if one.revision is not None and one.revision <= revision), default=0
+    )
 
 
 def _gives_name(assumption: Assumption) -> bool:

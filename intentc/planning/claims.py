@@ -69,13 +69,7 @@ class ClaimBook:
     def replace(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
         """Set the claims of ``origin``. Returns the objects to plan again: those whose claims changed and, if the
         origin was held until now, those with a removal deferred for it."""
-        grouped: dict[Name, tuple[Claim, ...]] = {}
-        finalizers: tuple[FinalizerClaim, ...] = ()
-        for claim in claims:
-            if isinstance(claim, FinalizerClaim):
-                finalizers = (*finalizers, claim)
-            name = claimed(claim)
-            grouped[name] = (*grouped.get(name, ()), claim)
+        grouped, finalizers = _grouped(claims)
         changed = {name for name in self._objects_of.get(origin, ()) if name not in grouped}
         for name in changed:
             self._remove(name, origin)
@@ -88,16 +82,15 @@ class ClaimBook:
                 self.merged.pop(name, None)
                 changed.add(name)
         self._objects_of[origin] = tuple(grouped)
-        self._keep_finalizers(origin, finalizers)
+        if finalizers:
+            self._finalizers[origin] = finalizers
+        else:
+            self._finalizers.pop(origin, None)
         return frozenset(changed | self._released(origin))
 
     def drop(self, origin: Key) -> frozenset[Name]:
         """Remove the claims of a deleted ``origin``. Returns the objects to plan again."""
-        names = self._objects_of.pop(origin, ())
-        for name in names:
-            self._remove(name, origin)
-        self._keep_finalizers(origin, ())
-        return frozenset(names) | self._released(origin)
+        return self._forget(origin) | self._released(origin)
 
     def retain(self, origin: Key) -> frozenset[Name]:
         """Keep the claims of a held ``origin`` (docs/engine.md §7). Returns the objects to plan again.
@@ -107,19 +100,12 @@ class ClaimBook:
         self._status_known.discard(origin)
         if self.complete:
             return frozenset()
-        names = self._objects_of.pop(origin, ())
-        for name in names:
-            self._remove(name, origin)
-        self._keep_finalizers(origin, ())
         self._unknown.add(origin)
-        return frozenset(names)
+        return self._forget(origin)
 
     def replace_status(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
         """Set what a held ``origin`` claims of status; its other claims stay. Returns the objects to plan again."""
-        grouped: dict[Name, tuple[Claim, ...]] = {}
-        for claim in claims:
-            name = claimed(claim)
-            grouped[name] = (*grouped.get(name, ()), claim)
+        grouped, _ = _grouped(claims)
         changed: set[Name] = set()
         own: dict[Name, None] = {}
         for name in dict.fromkeys((*self._objects_of.get(origin, ()), *grouped)):
@@ -200,11 +186,13 @@ class ClaimBook:
         """Whether an intent claims more of this object than its status, and that references stay as they are."""
         return any(not _keeps_only(claim) for claims in self.on(name).values() for claim in claims)
 
-    def _keep_finalizers(self, origin: Key, claims: tuple[FinalizerClaim, ...]) -> None:
-        if claims:
-            self._finalizers[origin] = claims
-        else:
-            self._finalizers.pop(origin, None)
+    def _forget(self, origin: Key) -> frozenset[Name]:
+        """Remove all claims of ``origin``. Returns the objects that had some."""
+        names = self._objects_of.pop(origin, ())
+        for name in names:
+            self._remove(name, origin)
+        self._finalizers.pop(origin, None)
+        return frozenset(names)
 
     def _remove(self, name: Name, origin: Key) -> None:
         on_object = self._by_object[name]
@@ -236,6 +224,18 @@ class ClaimBook:
                 self._withdrawn.clear()
                 return self.resume(origin.uuid) | self.resume(LATER)
         return self.resume(origin.uuid)
+
+
+def _grouped(claims: Iterable[Claim]) -> tuple[dict[Name, tuple[Claim, ...]], tuple[FinalizerClaim, ...]]:
+    """The claims by object, and those of finalizers."""
+    grouped: dict[Name, tuple[Claim, ...]] = {}
+    finalizers: tuple[FinalizerClaim, ...] = ()
+    for claim in claims:
+        if isinstance(claim, FinalizerClaim):
+            finalizers = (*finalizers, claim)
+        name = claimed(claim)
+        grouped[name] = (*grouped.get(name, ()), claim)
+    return grouped, finalizers
 
 
 def _keeps_only(claim: Claim) -> bool:

@@ -1,27 +1,186 @@
-"""Decides whether an object will be deleted, and what prevents it: its holders, and whether their references will end
-(docs/engine.md §6.4).
+"""Decides what may be removed now, which objects will be deleted, and what prevents that (docs/engine.md §5.7, §6.4,
+§7).
 
-The server rejects the deletion of an object with children or references to it, unless the relation is derived.
-References of ours end when their holders are planned; a user's reference is reported. ``planner`` decides what becomes
-of an object that stays.
+``Removals``: nothing is removed before the first pass is complete, nothing that a held intent may still want, and
+nothing of a compiler that is not loaded. A removal that must wait is noted in the draft, so that the object is planned
+again when the reason ends. ``DeleteGuard``: a wrong configuration, a lost prefix or a faulty compiler shows as a pass
+that would delete a large part of our objects; it is withheld per kind until a person allows it. ``Deletion``: the
+server rejects the deletion of an object with children or references to it, unless the relation is derived. References
+of ours end when their holders are planned; a user's reference is reported.
 
-It reads the claims, the assumptions and the guard, and changes only drafts that it is given: what is deferred.
+State: what the guard withholds, what is approved, and the deleted owners whose objects don't count, in memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import NamedTuple
+from uuid import UUID
 
-from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Resource, Schema
+from intentc.model import SHARED, HeldInput, Key, Kind, Name, ReferenceValue, Resource, ResourceClaim, Schema
 from intentc.model.reads import PARENT
 
 from .actual import Actual
 from .assumed import Assumed
-from .claims import EXISTENCE, ClaimBook
+from .claims import EXISTENCE, LATER, ClaimBook, Item
 from .desired import DesiredObjects, Draft
-from .guard import DeleteGuard
+from .diff import MayRemove
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
-from .removals import Removals, is_replaced
+
+
+def is_replaced(schema: Schema, draft: Draft, actual: Actual) -> bool:
+    """Whether the object of this name must be deleted and created again: another owner, or another parent.
+
+    An object that several intents share stays when it also gets an owner: a replacement would remove it from all its
+    holders for a moment, or for as long as one of them can't be written. It is replaced only for an owner that must
+    recognise its target by the uuid (``writes_entry``)."""
+    desired = draft.desired
+    if desired.owner is None or actual.mark is None:
+        return False
+    if desired.owner != actual.mark.origin and not (
+        actual.mark.origin == SHARED and not _owner_knows_by_uuid(schema, draft)
+    ):
+        return True
+    parent = desired.parent
+    return parent is not None and (actual.parent is None or actual.parent.uuid != parent.key.uuid)
+
+
+def is_resource(origin: str) -> bool:
+    """Whether the origin in a mark is a stored resource (a uuid) and not a fact (a name)."""
+    try:
+        UUID(origin)
+    except ValueError:
+        return False
+    return True
+
+
+def _owner_knows_by_uuid(schema: Schema, draft: Draft) -> bool:
+    """Whether the owner refers to such objects by a shared list, where the uuid identifies its own entries."""
+    owner = draft.desired.owner
+    kinds = {
+        origin.kind
+        for origin, claims in draft.claims.items()
+        if any(isinstance(claim, ResourceClaim) and claim.owner == owner for claim in claims)
+    }
+    return any(draft.name.kind in schema.kinds[kind].shared_relations for kind in kinds if kind in schema.kinds)
+
+
+class Removals:
+    """``held(origin)``: whether what this intent contributed must stay. ``compiler_of_kind``: as of ``Planner``."""
+
+    def __init__(self, book: ClaimBook, held: Callable[[Key], bool], compiler_of_kind: Mapping[str, str]) -> None:
+        self._book = book
+        self._held = held
+        self._compiler_of_kind = compiler_of_kind
+        self._compilers = frozenset(compiler_of_kind.values())
+
+    def may_remove(self, draft: Draft, actual: Actual) -> MayRemove:
+        """Decides what may be removed from an object now, and whether it may be deleted (docs/engine.md §5.7, §7)."""
+        book, mark = self._book, actual.mark
+
+        def defer(until: str) -> bool:
+            draft.deferred.add((draft.name, until))
+            return False
+
+        def may(item: Item) -> bool:
+            if mark is not None and mark.compiler not in self._compilers:
+                return False
+            if not book.complete:
+                return defer(LATER)
+            for origin in draft.claims:
+                if self._held(origin):
+                    return defer(origin.uuid)
+            if mark is not None and self.is_origin_held(mark.origin):
+                return defer(mark.origin)
+            # The intent on its parent may be the one that will claim it.
+            if item == EXISTENCE and mark is None and actual.parent is not None and self._held(actual.parent):
+                return defer(actual.parent.uuid)
+            # An object of a resource is deleted with it, whatever other claims say. An object of a fact may lack its
+            # claim only because a held intent does not yield that fact.
+            owned = item == EXISTENCE and mark is not None and mark.origin != SHARED and is_resource(mark.origin)
+            if book.unknown and not owned and item not in book.withdrawn(draft.name):
+                return defer(LATER)
+            return True
+
+        return may
+
+    def may_clear(self, draft: Draft) -> MayRemove:
+        """Decides which items of the status may be cleared now. Unlike other claims, those of status may be known of an
+        intent that is on hold (docs/engine.md §4.5)."""
+        book = self._book
+
+        def may(item: Item) -> bool:
+            until = next((o.uuid for o in draft.claims if self._held(o) and not book.knows_status(o)), None)
+            if not book.complete or (until is None and book.unknown_status and item not in book.withdrawn(draft.name)):
+                until = LATER
+            if until is not None:
+                draft.deferred.add((draft.name, until))
+            return until is None
+
+        return may
+
+    def is_origin_held(self, origin: str) -> bool:
+        """Whether the origin in a mark is held; the mark lacks the kind."""
+        return origin not in {"", SHARED} and any(self._held(Key(kind, origin)) for kind in self._compiler_of_kind)
+
+
+MAX_DELETES = 50
+MAX_SHARE = 0.05
+"""A pass may delete the larger of the two: this many objects of a kind, or this share of our objects of the kind."""
+
+
+class DeleteGuard:
+    """Withholds the excess deletes of a pass. ``max_deletes``, ``max_share``: the limits."""
+
+    def __init__(self, max_deletes: int = MAX_DELETES, max_share: float = MAX_SHARE) -> None:
+        self._max_deletes = max_deletes
+        self._max_share = max_share
+        self._deleted_owners: set[str] = set()
+        self._withheld: dict[str, frozenset[Name]] = {}
+        self._allowed: set[Name] = set()
+
+    def owner_deleted(self, uuid: str) -> None:
+        """An owner's delete event was seen live: its objects don't count until ``forget``."""
+        self._deleted_owners.add(uuid)
+
+    @property
+    def deleted_owners(self) -> Set[str]:
+        """The owners whose objects don't count."""
+        return self._deleted_owners
+
+    def forget(self, owners: Set[str]) -> None:
+        """Forget deleted owners that have no objects left; an owner that was created again counts again."""
+        self._deleted_owners -= owners
+
+    def sift(self, orphans: Mapping[Name, str], owned: Mapping[str, int]) -> None:
+        """A pass would delete ``orphans`` (name → the origin in its mark) out of ``owned`` objects per kind: withhold
+        all of a kind with too many. Replaces what earlier passes withheld."""
+        counted: dict[str, set[Name]] = {}
+        self._allowed.intersection_update(orphans)
+        for name, origin in orphans.items():
+            if origin not in self._deleted_owners and name not in self._allowed:
+                counted.setdefault(name.kind, set()).add(name)
+        self._withheld = {
+            kind: frozenset(names)
+            for kind, names in counted.items()
+            if len(names) > max(self._max_deletes, self._max_share * owned.get(kind, 0))
+        }
+
+    def holds(self, name: Name) -> bool:
+        """Whether the deletion of this object needs approval."""
+        return name in self._withheld.get(name.kind, ())
+
+    def allow(self, kind: str) -> frozenset[Name]:
+        """Approve the withheld deletes of one kind; the approval holds until the objects are deleted, even if a later
+        pass finds them again. Returns the objects to plan again."""
+        allowed = self._withheld.pop(kind, frozenset())
+        self._allowed |= allowed
+        return allowed
+
+    @property
+    def withheld(self) -> Mapping[str, Collection[Name]]:
+        """Kind → the objects whose deletion is withheld."""
+        return self._withheld
 
 
 class Blockers(NamedTuple):

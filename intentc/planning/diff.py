@@ -3,7 +3,8 @@
 A field is compared after the schema's defaults, a list of references as a set. A function that may remove a part first
 calls ``may_remove`` (a ``MayRemove``), which the planner passes in: it returns False for what must stay now, and the
 planner records that as deferred. The planner also decides which fields of which object may be written, and orders the
-writes. ``status.py`` compares the status, ``ending.py`` the finalizers. Nothing that is passed in is changed.
+writes. ``finalizers.py`` compares status and finalizers. Besides, this module lists the parts of an object that a write
+changes, and reduces a write to some of them.
 """
 
 from __future__ import annotations
@@ -13,13 +14,27 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model import Key, Kind, Name, ReferenceValue, Writer
+from intentc.model import (
+    AddReference,
+    Create,
+    Delete,
+    Key,
+    Kind,
+    Name,
+    Operation,
+    ReferenceValue,
+    RemoveReference,
+    Update,
+    UpdateStatus,
+    Writer,
+)
 from intentc.model.kind import Property
 from intentc.model.metadata import FINALIZERS, METADATA
+from intentc.model.status import STATUS, status_item
 from intentc.model.types import FieldSpec
 
 from .actual import Actual, empty_values
-from .claims import Item
+from .claims import EXISTENCE, Item
 from .merge import Desired, elements, with_elements
 
 Entries = Mapping[Key, ReferenceValue]
@@ -27,13 +42,7 @@ Entries = Mapping[Key, ReferenceValue]
 NO_ENTRIES: Entries = {}
 
 MayRemove = Callable[[Item], bool]
-"""A function of the planner: whether this part of the object may be removed now. If not, the planner defers the
-removal, and plans the object again when it may."""
-
-
-def always(item: Item) -> bool:
-    """A ``MayRemove`` for which everything may be removed."""
-    return True
+"""Whether this part of the object may be removed now."""
 
 
 class Wanted(NamedTuple):
@@ -222,3 +231,71 @@ def in_order(entries: Iterable[ReferenceValue]) -> tuple[ReferenceValue, ...]:
 
 def _attributes(entries: Entries) -> dict[Key, Any]:
     return {key: entry.attribute for key, entry in entries.items()}
+
+
+Stored = Callable[[str], Mapping[Key, ReferenceValue]]
+"""relation → its present stored entries, by target."""
+
+
+def items_of(operation: Operation, stored: Stored) -> Iterator[Item]:
+    """The parts of its object that a write changes: fields, (relation, target), or ``EXISTENCE``."""
+    match operation:
+        case Create() | Delete():
+            yield EXISTENCE
+        case AddReference(relation=relation, target=added):
+            yield relation, _target(relation, added)
+        case RemoveReference(relation=relation, target=key):
+            found = stored(relation).get(key)
+            yield relation, _target(relation, found) if found is not None else Name(relation, (key.uuid,))
+        case UpdateStatus(parts=parts):
+            yield from map(status_item, parts)
+            if not parts:
+                yield STATUS
+        case Update(properties=properties, references=references):
+            yield from properties
+            for relation, entries in references.items():
+                before, after = stored(relation), {entry.key: entry for entry in entries}
+                for key in before.keys() | after.keys():
+                    one, other = before.get(key), after.get(key)
+                    entry = one or other
+                    if entry is not None and (one is None or other is None or one.attribute != other.attribute):
+                        yield relation, _target(relation, entry)
+
+
+def without_items(operation: Operation, is_left: Callable[[Item], bool], stored: Stored) -> Operation | None:
+    """The same write in which the parts that are left alone stay as they are stored; None if it then changes nothing.
+
+    A write of a whole list changes single entries of it. If another writer reverts one of them, or a user's reference
+    must stay, the others are written nevertheless."""
+    match operation:
+        case Create() | Delete():
+            return None if is_left(EXISTENCE) else operation
+        case AddReference() | RemoveReference():
+            return None if any(map(is_left, items_of(operation, stored))) else operation
+        case UpdateStatus(parts=parts):
+            left = {item: value for item, value in parts.items() if not is_left(status_item(item))}
+            return operation._replace(parts=left) if left or (not parts and not is_left(STATUS)) else None
+        case Update(properties=properties, references=references):
+            kept = {field: value for field, value in properties.items() if not is_left(field)}
+            lists = {}
+            for relation, entries in references.items():
+                before = stored(relation)
+                after = {e.key: e for e in entries if not is_left((relation, _target(relation, e)))}
+                after |= {k: e for k, e in before.items() if is_left((relation, _target(relation, e)))}
+                if _attributes(after) != _attributes(before):
+                    lists[relation] = in_order(after.values())
+            if not kept and not lists:
+                return None
+            return operation._replace(properties=kept, references=lists)
+
+
+def item_text(item: Item) -> str:
+    """An item as text: ``content``, ``route_target_refs[target:64512:7]``, ``the object itself``."""
+    if isinstance(item, str):
+        return item or "the object itself"
+    relation, target = item
+    return f"{relation}_refs[{':'.join(target.fq_name)}]"
+
+
+def _target(relation: str, entry: ReferenceValue) -> Name:
+    return Name(relation, entry.fq_name or (entry.key.uuid,))

@@ -1,26 +1,43 @@
-"""Finds orphans: objects and fields of ours without a claim (docs/engine.md §5.5 to §5.7).
+"""Finds what of ours nobody claims: objects, and values in objects that stay (docs/engine.md §5.5 to §5.7, §8).
 
-Claimants are never stored, so after a restart orphans are known only after the first complete pass. This module finds
-the candidates; whether and when each is deleted is decided when it is planned.
-
-It reads the claims, the cache and the assumptions, and changes nothing.
+Claimants are never stored, so after a restart orphans are known only after the first complete pass. ``find_orphans``
+finds the candidates; whether and when each is deleted is decided when it is planned. ``shows_unclaimed`` looks at one
+stored object, whatever keeps the rest of it from being written: another intent's problem, a name that is taken, a
+user's reference. The existence of an object is no content: what stands for an allocation exists for one owner, whose
+mark it has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from intentc.model import HeldInput, Kind, Name, Resource, Schema
+from intentc.model import (
+    AddReference,
+    HeldInput,
+    Kind,
+    Name,
+    Operation,
+    PropertyClaim,
+    ReferenceClaim,
+    RemoveReference,
+    Resource,
+    ResourceClaim,
+    Schema,
+    Update,
+    UpdateStatus,
+)
 from intentc.model.ownership import fits
+from intentc.model.status import STATUS, STATUS_CLAIMS, claims_of
 
 from .actual import Actual
 from .assumed import Assumed
 from .claims import ClaimBook
 from .deletion import abandoned
-from .diff import default_of
+from .desired import Draft
+from .diff import default_of, part_at
+from .merge import default_attribute
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
-from .status import carries_status
 
 
 class Orphans(NamedTuple):
@@ -71,7 +88,7 @@ def find_orphans(
                     objects[resource.name] = ""
                 elif exists_only_claimed(kind, resource.fq_name):
                     objects[resource.name] = resource.parent.uuid if resource.parent is not None else ""
-                elif carries_status(resource, installation) or (
+                elif _carries_status(resource, installation) or (
                     any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation, assumed)
                 ):
                     fields.add(resource.name)
@@ -82,6 +99,12 @@ def _traces(kind: Kind) -> tuple[bytes, ...]:
     """What the stored bytes contain if a field of ours is set: it rules out most objects without decoding them."""
     relations = (*kind.compiler_relations, *kind.shared_relations)
     return tuple(f'"{field}"'.encode() for field in (*kind.compiler_properties, *(f"{r}_refs" for r in relations)))
+
+
+def _carries_status(resource: Resource, installation: str) -> bool:
+    """Whether a stored resource has items of status that this installation wrote."""
+    actual = Actual.seen(resource)
+    return actual.has_status_claims and bool(claims_of(actual.value(STATUS_CLAIMS), installation))
 
 
 def _carries_ours(resource: Resource, installation: str, assumed: Assumed) -> bool:
@@ -95,3 +118,73 @@ def _carries_ours(resource: Resource, installation: str, assumed: Assumed) -> bo
         for relation in kind.shared_relations
         for entry in assumed.entries(actual, relation).values()
     )
+
+
+def shows_unclaimed(draft: Draft, actual: Actual, assumed: Assumed, installation: str, *, made: bool) -> bool:
+    """Whether ``actual`` shows something of ours that nobody claims. ``draft``: has the writes that nothing may hold
+    back; ``made``: we made the object."""
+    return any(_takes_something(operation, actual, assumed) for operation in draft.operations) or any(
+        _disputed_remains(draft, actual, assumed, installation, made=made)
+    )
+
+
+def _is_set(actual: Actual, field: str) -> bool:
+    return actual.value(field) not in (None, default_of(actual.kind, field))
+
+
+def _takes_something(operation: Operation, actual: Actual, assumed: Assumed) -> bool:
+    """Whether a write removes or replaces something that is stored, and does not only add."""
+    match operation:
+        case Update(properties=properties, references=lists):
+            return any(_is_set(actual, field) for field in properties) or any(
+                entry not in entries
+                for relation, entries in lists.items()
+                for entry in assumed.entries(actual, relation).values()
+            )
+        case AddReference(relation=relation, target=entry):
+            return entry.key in assumed.entries(actual, relation)
+        case RemoveReference():
+            return True
+        case UpdateStatus(parts=parts):
+            declared, stored = actual.kind.status, actual.value(STATUS)
+            return declared is not None and any(declared.is_set(stored, item) for item in parts)
+    return False
+
+
+def _disputed_remains(
+    draft: Draft, actual: Actual, assumed: Assumed, installation: str, *, made: bool
+) -> Iterator[bool]:
+    """For each part that stays since contributors disagree: whether it is stored as none of them claims it."""
+    kind, claims = draft.kind, [claim for claims in draft.claims.values() for claim in claims]
+    for item in draft.desired.disputed:
+        if isinstance(item, str):
+            field, _, inner = item.partition(".")
+            if field in kind.properties and _is_set(actual, field):
+                stored = actual.value(field)
+                yield (part_at(stored, inner) if inner else stored) not in _claimed_values(draft, item)
+            continue
+        relation = item[0]
+        declared, entries = kind.relations[relation], assumed.entries(actual, relation)
+        attributes = [
+            default_attribute(kind, relation) if claim.attribute is None else claim.attribute
+            for claim in claims
+            if isinstance(claim, ReferenceClaim) and (claim.relation, claim.target) == item
+        ]
+        for key in assumed.leading_to(relation, entries, {item}):
+            entry = entries[key]
+            is_ours = relation in kind.written(made=made).relations or writes_entry(
+                installation, assumed, declared, actual.key, entry, made=made
+            )
+            yield is_ours and entry.attribute not in attributes
+
+
+def _claimed_values(draft: Draft, item: str) -> list[Any]:
+    """What the contributors claim of a property, or of a part of one."""
+    found = []
+    for claims in draft.claims.values():
+        for claim in claims:
+            if isinstance(claim, PropertyClaim) and claim.field == item:
+                found.append(claim.value)
+            elif isinstance(claim, ResourceClaim):
+                found += [value for field, value in claim.properties if field == item]
+    return found

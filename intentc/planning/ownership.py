@@ -1,22 +1,37 @@
-"""Decides whose an existing object is: ours, a copy of ours, another installation's, the system's or a user's; and
-whether an entry of a shared list is ours (docs/engine.md §5.2, §5.6).
+"""Decides whose an existing object is, whether an entry of a shared list is ours, and what may be written of an object
+whose name is taken (docs/engine.md §5.2, §5.6).
 
 Decided only from marks, uuids, names, attributes and the schema, so that a restart decides alike; the rules on values
-are in ``model/ownership.py``. The planner decides what follows (adopting, reporting, deleting).
-
-It reads the object and the assumptions that it gets, and changes nothing.
+are in ``model/ownership.py``. An object that somebody else made stays theirs, and whoever wants its name gets nothing
+of it: the fields that its own object would have stay as they are. What other intents claim of it is written as on any
+user's object.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from intentc.model import HeldInput, Key, Kind, ReferenceValue, object_uuid
+from intentc.model import (
+    SHARED,
+    Claim,
+    HeldInput,
+    Key,
+    Kind,
+    PropertyClaim,
+    ReferenceClaim,
+    ReferenceValue,
+    RelationClaim,
+    ResourceClaim,
+    object_uuid,
+)
 from intentc.model.kind import Relation
 from intentc.model.ownership import fits, is_our_entry
 
 from .actual import Actual
 from .assumed import Assumed
+from .merge import Desired
 
 
 class Ownership(enum.Enum):
@@ -66,3 +81,43 @@ def writes_entry(
         installation=installation,
         both_made=made and target is not None and ownership_of_object(target, installation) is Ownership.OURS,
     )
+
+
+Claims = Mapping[Key, tuple[Claim, ...]]
+
+
+class Others(NamedTuple):
+    """The claims of those who don't want the name for themselves, and the fields that the others would write."""
+
+    claims: Claims
+    left_alone: frozenset[str]
+
+
+def may_adopt(desired: Desired, actual: Actual) -> bool:
+    """Whether what is claimed may be an object that somebody else made."""
+    if not desired.exists:
+        return True
+    return desired.owner == SHARED and all(actual.value(field) == value for field, value in desired.properties.items())
+
+
+def of_others(claims: Claims) -> Others:
+    """Separate the claims on a user's object from those of who wants its name."""
+    others: dict[Key, tuple[Claim, ...]] = {}
+    left_alone: set[str] = set()
+    for origin, found in claims.items():
+        if any(isinstance(claim, ResourceClaim) for claim in found):
+            left_alone.update(field for claim in found for field in _fields(claim))
+        else:
+            others[origin] = found
+    return Others(others, frozenset(left_alone))
+
+
+def _fields(claim: Claim) -> Iterable[str]:
+    match claim:
+        case ResourceClaim(properties=properties):
+            return (field for field, _ in properties)
+        case PropertyClaim(field=field):
+            return (field.partition(".")[0],)
+        case ReferenceClaim(relation=relation) | RelationClaim(relation=relation):
+            return (relation,)
+    return ()

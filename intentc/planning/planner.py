@@ -14,6 +14,7 @@ State: the objects whose parent was seen to be deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 from intentc.model import (
     AddReference,
@@ -40,8 +41,8 @@ from intentc.model.ownership import fits
 
 from .actual import Actual
 from .assumed import Assumed
-from .claims import EXISTENCE, LATER, ClaimBook
-from .deletion import Deletion, abandoned
+from .claims import EXISTENCE, LATER, ClaimBook, Item
+from .deletion import DeleteGuard, Deletion, Removals, abandoned, is_replaced
 from .desired import DesiredObjects, Draft, Plan
 from .diff import (
     NO_ENTRIES,
@@ -54,16 +55,12 @@ from .diff import (
     in_order,
     list_change,
     property_changes,
+    without_items,
 )
-from .ending import Ending, MadeFor
-from .finalizers_and_status import FinalizersAndStatus
-from .guard import DeleteGuard
+from .finalizers import Ending, FinalizersAndStatus, MadeFor
 from .merge import MERGES, merge
-from .orphans import find_orphans
-from .ownership import Ownership, ownership_of_object, writes_entry
-from .removals import Removals, is_replaced
-from .taken_names import may_adopt, of_others, without_fields
-from .unclaimed import shows_unclaimed
+from .orphans import find_orphans, shows_unclaimed
+from .ownership import Ownership, may_adopt, of_others, ownership_of_object, writes_entry
 
 
 class Planner:
@@ -306,7 +303,12 @@ class Planner:
         others = of_others(draft.claims)
         draft.desired = merge(draft.kind, draft.name, others.claims, self.assumed.title)
         self._fields(draft, actual, made=False, may_remove=may_remove)
-        draft.operations = without_fields(draft.operations, others.left_alone)
+
+        def is_left(item: Item) -> bool:
+            return (item if isinstance(item, str) else item[0]) in others.left_alone
+
+        reduced = [without_items(write, is_left, partial(self.assumed.entries, actual)) for write in draft.operations]
+        draft.operations = [write for write in reduced if write is not None]
 
     def _others(self, draft: Draft, actual: Actual) -> None:
         if not draft.claims:

@@ -12,7 +12,7 @@ import itertools
 
 from intentc.model import AddReference, Create, Delete, Operation, RemoveReference, Update, UpdateStatus
 from intentc.writing import WriteService, Written
-from intentc.writing.dry_run import DryRun
+from intentc.writing.service import DryRun
 
 
 class Recording:

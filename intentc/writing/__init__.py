@@ -7,8 +7,7 @@ is known of the server, what waits to be sent, pending relaxations, and what a d
 elsewhere.
 """
 
-from .dry_run import DryRun
-from .service import Allocation, ReadBack, ReadService, WriteService, Written
+from .service import Allocation, DryRun, ReadBack, ReadService, WriteService, Written
 
 __all__ = [
     "Allocation",

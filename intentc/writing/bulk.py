@@ -22,8 +22,7 @@ from intentc.model import Key, described
 from intentc.reconcile.failures import Conflict, Failure, Rejected, Unavailable, UnknownOutcome
 
 from .answers import Answer, failure
-from .capabilities import Capabilities
-from .connection import Connection, fence_header
+from .connection import Capabilities, Connection, fence_header
 from .encode import Mutation
 from .service import Written
 

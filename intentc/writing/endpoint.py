@@ -1,15 +1,17 @@
 """Describes the API server for the HTTP client: address, credentials, TLS, timeouts and limits.
 
-Values, and what is wrong if one side rejects the other's certificate. Callers fill them from a
-configuration; no ``repr`` shows a secret.
+Callers fill the values from a configuration; no ``repr`` shows a secret. Certificate files, and their times, are read
+when they are asked for. Besides: which of several addresses is used, and what is wrong if one side rejects the other's
+certificate.
 
-Certificate files, and their times, are read when they are asked for.
+State: which address is in use.
 """
 
 from __future__ import annotations
 
+import logging
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -132,3 +134,31 @@ def trust_lack(error: Exception, section: str = "client.tls") -> str:
         if words.lower() in text.lower() or words.lower().replace("_", " ") in text.lower():
             return hint.format(section=section, ca=ca, certificate=certificate)
     return ""
+
+
+_LOG = logging.getLogger(__name__)
+
+
+class Addresses:
+    """URLs of the same service, without slashes at their ends. ``what``: names it in the log."""
+
+    def __init__(self, urls: Sequence[str], what: str) -> None:
+        self._urls = tuple(url.rstrip("/") for url in urls)
+        self._what = what
+        self._current = 0
+
+    def in_turn(self) -> Iterator[str]:
+        """Each address once, the one in use first."""
+        first = self._current
+        for step in range(len(self._urls)):
+            yield self._urls[(first + step) % len(self._urls)]
+
+    def failed(self, url: str) -> None:
+        """Note that ``url`` gave no usable answer: the next one is used, unless another call has moved on already."""
+        if len(self._urls) > 1 and self._urls[self._current] == url:
+            self._current = (self._current + 1) % len(self._urls)
+            _LOG.info("%s: %s fails; trying %s", self._what, url, self._urls[self._current])
+
+    def works(self, url: str) -> None:
+        """Note that ``url`` answered: it stays in use."""
+        self._current = self._urls.index(url)

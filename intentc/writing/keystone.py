@@ -18,8 +18,7 @@ from intentc.model.problem import described
 from intentc.reconcile.failures import Unavailable, Untrusted
 
 from .bounded import Received, received
-from .endpoint import Credentials, trust_lack
-from .failover import Addresses
+from .endpoint import Addresses, Credentials, trust_lack
 
 _PAUSE = 1.0
 """Seconds before a rejected password is tried again, so that many calls count once against the account."""

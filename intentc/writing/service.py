@@ -1,17 +1,16 @@
-"""Declares the two interfaces to the API server, and the errors of their calls.
+"""Declares the two interfaces to the API server, and a write service that only records.
 
 The engine, tests of intents and dry runs know only these protocols; ``http.py`` and ``apiserver.local`` implement them,
-``dry_run.py`` the writes alone, and tests mock them. Each write is of one object; implementations may gather writes
+``DryRun`` the writes alone, and tests mock them. Each write is of one object; implementations may gather writes
 into requests. The engine decides what a failure means for the object (docs/engine.md §6.3).
-
-Declarations only.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Update, UpdateStatus
+from intentc.model import AddReference, Create, Delete, Key, Name, Operation, RemoveReference, Update, UpdateStatus
+from intentc.reconcile.failures import Rejected
 
 
 class Written(NamedTuple):
@@ -97,3 +96,43 @@ class ReadService(Protocol):
         """The allocations in all pools, and families of pools, that compilers use, of owners whose name begins with
         ``owner_prefix``."""
         ...
+
+
+class DryRun:
+    """A write service for audits and tests of intents, which sends nothing, and acknowledges every write without a
+    revision. ``operations``: the calls in order; ``requested``: (pool, owner); ``freed``: (pool, owner, value)."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.requested: list[tuple[str, str]] = []
+        self.freed: list[tuple[str, str, int]] = []
+
+    async def create(self, operation: Create, fence: str | None = None) -> Written:
+        return self._record(operation)
+
+    async def update(self, operation: Update, fence: str | None = None) -> Written:
+        return self._record(operation)
+
+    async def delete(self, operation: Delete, fence: str | None = None) -> Written:
+        return self._record(operation)
+
+    async def add_ref(self, operation: AddReference, fence: str | None = None) -> Written:
+        return self._record(operation)
+
+    async def remove_ref(self, operation: RemoveReference, fence: str | None = None) -> Written:
+        return self._record(operation)
+
+    async def update_status(self, operation: UpdateStatus, fence: str | None = None) -> Written:
+        return self._record(operation)
+
+    async def allocate(self, pool: str, owner: str, fence: str | None = None) -> int:
+        """Always raises ``Rejected``: only the server can allocate; callers show a placeholder (docs/engine.md §8)."""
+        self.requested.append((pool, owner))
+        raise Rejected(403, f"a dry run allocates no number of {pool} to {owner}")
+
+    async def free(self, pool: str, owner: str, value: int, fence: str | None = None) -> None:
+        self.freed.append((pool, owner, value))
+
+    def _record(self, operation: Operation) -> Written:
+        self.operations.append(operation)
+        return Written(None)

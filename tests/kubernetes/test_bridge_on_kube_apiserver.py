@@ -21,7 +21,7 @@ from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import prefix_end
 from intentc.writing.endpoint import Endpoint
-from intentc.writing.mirroring import mirror_service
+from intentc.writing.http import mirror_service
 from tests.kubernetes.kube_apiserver import KubeApiserver
 from tests.support.live_system import LiveSystem, counted_world
 from tests.support.waiting import until, until_true

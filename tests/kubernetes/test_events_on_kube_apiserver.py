@@ -24,7 +24,7 @@ from intentc.loading.kubeconfig import read_kubeconfig
 from intentc.plugins import Loaded, installed
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
-from intentc.writing.mirroring import mirror_service
+from intentc.writing.http import mirror_service
 from tests.kubernetes.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.appgw.manifests import gateway, ingress, rule, service
 from tests.support.kubectl import programs

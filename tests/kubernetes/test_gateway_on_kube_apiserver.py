@@ -30,7 +30,7 @@ from intentc.model import Schema
 from intentc.plugins import Loaded, installed
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
-from intentc.writing.mirroring import mirror_service
+from intentc.writing.http import mirror_service
 from tests.kubernetes.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.live_system import LiveSystem, counted_world
 from tests.support.waiting import pauses, until, until_true

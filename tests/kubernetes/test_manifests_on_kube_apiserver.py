@@ -21,7 +21,7 @@ from intentc.model.bridge_keys import synced_prefix
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete, prefix_end
 from intentc.writing.endpoint import Endpoint
-from intentc.writing.mirroring import mirror_service
+from intentc.writing.http import mirror_service
 from tests.kubernetes.conftest import BRIDGE
 from tests.kubernetes.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.app.compiler import FINALIZER

@@ -25,7 +25,7 @@ from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
 from intentc.cli.connecting import api_server
 from intentc.loading.schemas import load_schema
 from intentc.watch.etcd import EtcdStore
-from intentc.writing.mirroring import mirror_service
+from intentc.writing.http import mirror_service
 from tests.envoy.gateway_system import CONFIGURATION, Chain, living
 from tests.support.envoy.held_ports import held_port
 from tests.support.kube.fake_cluster import FakeCluster, Manifest, running_fake_cluster

@@ -22,7 +22,7 @@ from intentc.loading.kubeconfig import ClusterAccess
 from intentc.loading.schemas import load_schema
 from intentc.watch.memory import MemoryStore
 from intentc.writing.connection import in_process
-from intentc.writing.mirroring import MirrorService
+from intentc.writing.http import MirrorService
 
 from .parts import Question, serve
 

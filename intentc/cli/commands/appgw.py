@@ -42,7 +42,7 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         from intentc.bridges.azure.document import given
         from intentc.bridges.azure.serving import running_publisher
     from intentc.plugins import declared
-    from intentc.writing.mirroring import mirror_service
+    from intentc.writing.http import mirror_service
 
     from ..connecting import api_server, lease_keepers
 

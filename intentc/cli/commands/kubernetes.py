@@ -40,7 +40,7 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     from intentc.bridges.kubernetes.serving import Settings, running_bridge
     from intentc.plugins import declared
     from intentc.service.service import process_name
-    from intentc.writing.mirroring import mirror_service
+    from intentc.writing.http import mirror_service
 
     from ..connecting import api_server, lease_keepers
 

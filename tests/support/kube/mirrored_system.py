@@ -25,7 +25,7 @@ from intentc.loading.resources import load_what_can_be
 from intentc.offline.offline import PATH, Offline
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.writing.connection import in_process
-from intentc.writing.mirroring import MirrorService
+from intentc.writing.http import MirrorService
 from tests.support.faulty_store import FaultyStore
 from tests.support.kube.fake_cluster import FakeCluster, Manifest
 from tests.support.waiting import until, until_true

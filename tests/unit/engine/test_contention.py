@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import astuple
 
 from intentc.evaluation import Context, Intent
-from intentc.evaluation.claiming import refer, shared
+from intentc.evaluation.intent import refer, shared
 from intentc.model import Claim, Fact
 from intentc.offline.audit import audit
 from intentc.reconcile.backoff import CONTENTION_REVERTS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from intentc.evaluation import Context, Intent
-from intentc.evaluation.claiming import refer
+from intentc.evaluation.intent import refer
 from intentc.model import Batch, Claim, Fact, Name
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import Delete, Put

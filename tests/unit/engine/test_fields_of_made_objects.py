@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from intentc.evaluation import Compiler, Context, Intent
-from intentc.evaluation.claiming import refer, shared
+from intentc.evaluation.intent import refer, shared
 from intentc.logic.dependencies.reactions import ReactionMap
 from intentc.model import Claim, Fact, Name, Schema
 from intentc.plugins import Loaded

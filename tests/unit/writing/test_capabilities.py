@@ -9,8 +9,7 @@ import pytest
 
 from intentc.reconcile.failures import Throttled
 from intentc.writing.answers import Answer
-from intentc.writing.capabilities import Capabilities
-from intentc.writing.connection import Connection
+from intentc.writing.connection import Capabilities, Connection
 from intentc.writing.endpoint import Endpoint
 from tests.unit.writing.toy_api import ToyApi, reject
 

@@ -27,7 +27,7 @@ from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, prefix_end
 from intentc.writing import Written
 from intentc.writing.connection import in_process
-from intentc.writing.mirroring import MirrorService
+from intentc.writing.http import MirrorService
 from tests.support.app_system import APP, LOADED
 from tests.support.kube.fake_cluster import FakeCluster, Manifest
 from tests.support.waiting import until_true

@@ -20,7 +20,7 @@ from intentc.model import Schema
 from intentc.model.bridge_keys import Mark, synced_key
 from intentc.watch.protocol import Put, prefix_end
 from intentc.writing.connection import in_process
-from intentc.writing.mirroring import MirrorService
+from intentc.writing.http import MirrorService
 from tests.support.faulty_store import FaultyStore
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
 from tests.support.waiting import until, until_true

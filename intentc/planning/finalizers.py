@@ -1,28 +1,62 @@
-"""Decides which finalizers a resource must have now, and in which order what an owner made is deleted
-(docs/engine.md §14).
+"""Decides which finalizers and which status a resource must have now, and in which order what an owner made is deleted
+(docs/engine.md §5.8, §14).
 
-Everything is read from the store and the queue of writes: which objects an owner still has or is getting, and whether
-an object is really gone. So a process that is killed anywhere goes on where the store stands. ``planner`` and
-``finalizers_and_status`` ask it about each object that they plan; ``diff`` decides about other fields.
+Apart from the other fields, because nothing that holds those back holds these: an object whose name is taken, or that
+waits for its own deletion, would otherwise keep a finalizer of ours for ever, and so never be gone. Of copies and
+objects of other installations only the finalizers are planned, once they are being deleted.
 
-It only reads.
+Everything is read from the store and the queue of writes, so a process that is killed anywhere goes on where the store
+stands. Whose an item of a status is, is stored with it (``status_claims``), since kinds are shared with other
+controllers. Times are not compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from intentc.model import SHARED, HeldInput, Key, Name, ResourceClaim, Schema
+from intentc.model import SHARED, Delete, HeldInput, Key, Name, ResourceClaim, Schema, Update, UpdateStatus
+from intentc.model.metadata import FINALIZERS
+from intentc.model.status import STATUS, STATUS_CLAIMS, claims_of, status_item, timeless
 
 from .actual import Actual
 from .assumed import Assumed
 from .claims import ClaimBook, finalizer_item
+from .deletion import Removals
+from .desired import Draft
 from .diff import MayRemove
+from .merge import Desired
+from .ownership import Ownership
+
+
+def status_change(actual: Actual, desired: Desired, installation: str, may_clear: MayRemove) -> UpdateStatus | None:
+    """The write of an object's status, None if the status is right."""
+    declared = actual.kind.status
+    if declared is None or declared.is_input:
+        return None
+    stored = actual.value(STATUS)
+    ours = claims_of(actual.value(STATUS_CLAIMS), installation)
+    if not ours and not desired.status:
+        return None
+    parts: dict[str, Any] = {}
+    left = set(desired.status)
+    for item, value in desired.status.items():
+        if timeless(declared.part(stored, item)) != value:
+            parts[item] = value
+    for item in ours:
+        if item in desired.status:
+            continue
+        if status_item(item) in desired.disputed or not may_clear(status_item(item)):
+            left.add(item)
+        elif declared.is_known(item) and declared.is_set(stored, item):
+            parts[item] = None
+    if not parts and left == set(ours):
+        return None
+    return UpdateStatus(actual.key, actual.name, parts, installation, tuple(sorted(left)))
+
 
 MadeFor = Callable[[str], Collection[Name]]
-"""The objects with the mark of an owner (its uuid): those that are being created and those that can't be read
-included."""
+"""The objects with the mark of an owner (its uuid), also those that are being created or can't be read."""
 
 
 class Finalizers(NamedTuple):
@@ -125,3 +159,48 @@ class Ending:
         except HeldInput:
             return False
         return actual is not None and actual.is_being_deleted
+
+
+class FinalizersAndStatus:
+    """Finalizers and status of the objects that ``installation`` sees."""
+
+    def __init__(self, ending: Ending, removals: Removals, installation: str) -> None:
+        self._ending = ending
+        self._removals = removals
+        self._installation = installation
+
+    def plan(self, draft: Draft, actual: Actual, ownership: Ownership) -> None:
+        """Add the changes of both that are permitted now to the writes of ``draft``."""
+        if any(isinstance(operation, Delete) for operation in draft.operations):
+            # What is left afterwards, since it has finalizers, is planned then.
+            return
+        is_touched = ownership not in {Ownership.COPY, Ownership.OTHERS}
+        if is_touched or actual.is_being_deleted:
+            self._finalizers(draft, actual, self._removals.may_remove(draft, actual))
+        if is_touched:
+            self._status(draft, actual, self._removals.may_clear(draft))
+
+    def plan_all(self, draft: Draft, actual: Actual) -> None:
+        """Add the changes of both, whatever is permitted now."""
+        self._finalizers(draft, actual, lambda _: True)
+        self._status(draft, actual, lambda _: True)
+
+    def _finalizers(self, draft: Draft, actual: Actual, may_remove: MayRemove) -> None:
+        if not draft.desired.finalizers and not self._ending.concerns(actual):
+            return
+        wanted, waits_for = self._ending.finalizers(actual, draft.desired.finalizers, may_remove)
+        draft.waits_for |= waits_for
+        if wanted == actual.finalizers:
+            return
+        # One update of the object at most: the second one would expect a revision that is no more.
+        for position, operation in enumerate(draft.operations):
+            if isinstance(operation, Update):
+                changed = {**operation.properties, FINALIZERS: wanted}
+                draft.operations[position] = operation._replace(properties=changed)
+                return
+        draft.operations.insert(0, Update(actual.key, draft.name, {FINALIZERS: wanted}, {}, actual.revision))
+
+    def _status(self, draft: Draft, actual: Actual, may_clear: MayRemove) -> None:
+        change = status_change(actual, draft.desired, self._installation, may_clear)
+        if change is not None:
+            draft.operations.append(change)

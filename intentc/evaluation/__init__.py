@@ -2,10 +2,8 @@
 
 An author's ``evaluate`` sees ``intent.py`` and ``context.py``, and yields facts and the claims that ``intent.py`` and
 ``status.py`` make. ``compiler.py`` declares a package of intents, with its views, other names of its objects, and
-remarks. ``runner.py`` runs one evaluation, ``conversion.py`` checks what it yields,
-``visibility.py`` what it may read, ``budget.py`` bounds its time, and ``crash_marker.py`` shows the next process which
-evaluation was under way. Engine, logic and queue decide when to evaluate; planning handles the
-claims. State: what a runner has computed of the schema, failed explanations, the present run, and the crash marker.
+remarks. ``runner.py`` runs one evaluation, ``conversion.py`` checks what it yields, ``visibility.py`` what it may read,
+``budget.py`` bounds its time, and ``crash_marker.py`` shows the next process which evaluation was under way.
 """
 
 from . import status

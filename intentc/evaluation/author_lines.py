@@ -3,8 +3,6 @@ interrupted an evaluation.
 
 Kept apart because two kinds of stack are read: that of an exception, and that of an evaluation that is cut off. Frames
 of our own and of the standard library are left out: an author can't fix them.
-
-It reads frames and tracebacks.
 """
 
 from __future__ import annotations

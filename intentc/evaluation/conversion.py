@@ -4,13 +4,10 @@ Authors may yield dicts, lists and structs; struct constructors don't validate, 
 each value of a field passes once through JSON: it is encoded (which gives its size, and sorts sets), decoded by a
 strict twin of its type that rejects unknown fields, and decoded by the type itself. That is faster than any traversal
 in Python. ``visibility.py`` decides what an evaluation may read.
-
-State: converters cached by kind, and strict twins by type, which never change a result.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 import types
 import typing
@@ -37,7 +34,7 @@ from intentc.model.metadata import CLAIMED, METADATA, ObjectMeta, claimed_part
 from intentc.model.status import OBSERVED, condition_of
 from intentc.model.values import Value, decode_hook, encode_hook, freeze
 
-from .visibility import Visibility
+from .visibility import Visibility, nearest
 
 _OF_MANIFESTS: dict[str, tuple[Any, Any]] = {METADATA: (ObjectMeta, ObjectMeta()), "api_version": (str, "")}
 """Fields of every kind in manifest form; a claim may set them like properties."""
@@ -99,7 +96,8 @@ class Converter:
         converted = []
         for field, value in claim.properties:
             result, length = self._value(kind, claim.name, field, value)
-            self._check_writer(kind, field)
+            if field in kind.properties and field not in kind.written(made=True).properties:
+                raise InvalidOutput(_OF_USERS.format(f"{kind.name}.{field}"))
             converted.append((field, result))
             size += length
         return ResourceClaim(claim.name, claim.parent, claim.owner, tuple(converted)), size
@@ -166,8 +164,7 @@ class Converter:
         kind, holder = self._kind(claim.holder.kind), claim.holder
         declared, item = kind.status, claim.item
         if declared is None or item not in declared.items:
-            near = difflib.get_close_matches(item, declared.items if declared is not None else (), 3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            hint = nearest(item, declared.items if declared is not None else ())
             raise InvalidOutput(f"status of {kind.name}: its schema gives no {item!r} to compilers{hint}")
         slot = (kind.name, f"status.{item}")
         type_name = condition_of(item)
@@ -195,10 +192,6 @@ class Converter:
             return False
         return OBSERVED in declared.condition_type.__struct_fields__
 
-    def _check_writer(self, kind: Kind, field: str) -> None:
-        if field in kind.properties and field not in kind.written(made=True).properties:
-            raise InvalidOutput(_OF_USERS.format(f"{kind.name}.{field}"))
-
     def fact(self, fact: Fact) -> tuple[Fact, int]:
         """The fact with a frozen value."""
         if self._kind(fact.kind).stored:
@@ -218,22 +211,19 @@ class Converter:
         return result, size
 
     def _property_codec(self, kind: Kind, field: str) -> _Codec:
-        declared = kind.properties.get(field)
-        if declared is None and kind.written_as_manifests and field in _OF_MANIFESTS:
-            codec = self._properties[kind.name, field] = _codec(*_OF_MANIFESTS[field])
-            return codec
         head, _, inner = field.partition(".")
-        if inner and head in kind.properties and inner in kind.properties[head].compiler_parts:
+        if field in kind.properties:
+            declared = kind.types.field(kind.properties[field].spec)
+        elif kind.written_as_manifests and field in _OF_MANIFESTS:
+            declared = _OF_MANIFESTS[field]
+        elif inner and head in kind.properties and inner in kind.properties[head].compiler_parts:
             spec = kind.properties[head].spec
             for step in inner.split("."):
                 spec = kind.types.fields(spec.type)[step]
-            codec = self._properties[kind.name, field] = _codec(*kind.types.field(spec))
-            return codec
-        if declared is None:
-            near = difflib.get_close_matches(field, kind.properties, 3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise InvalidOutput(f"{kind.name} has no property {field!r}{hint}")
-        codec = self._properties[kind.name, field] = _codec(*kind.types.field(declared.spec))
+            declared = kind.types.field(spec)
+        else:
+            raise InvalidOutput(f"{kind.name} has no property {field!r}{nearest(field, kind.properties)}")
+        codec = self._properties[kind.name, field] = _codec(*declared)
         return codec
 
 

@@ -2,10 +2,7 @@
 
 Each process maps its own file into memory: marking a key copies a few bytes, and what was copied survives a kill. A
 lock on the file shows whether its process lives. ``directives/suspects`` decides whether and for how long a suspect is
-held.
-
-State: the key under evaluation, in mapped memory, the suspects that were found, and the file. It makes, locks, reads
-and deletes the files in the state directory, which no other module touches; the environment names that directory.
+held. No other module touches the files.
 """
 
 from __future__ import annotations

@@ -6,9 +6,6 @@ claims on status and finalizers of an intent that is on hold or ends. All functi
 marked as ``guarded``, so that their time is bounded in processes that enforce budgets (``budget.py``); that includes
 the text of an exception and the end of a generator. The engine decides what runs when, and what happens with the
 outcome.
-
-It changes nothing in the world: the outcome is a value. State: intents and converters prepared from the schema, and
-explanations that failed. It begins and ends the budget of each run, and marks the intent in ``crash_marker``'s file.
 """
 
 from __future__ import annotations
@@ -249,27 +246,22 @@ class _Output:
         self.facts: dict[tuple[str, str], Fact] = {}
 
     def accept(self, item: object, context: Context) -> None:
+        claim: Claim | None = None
         match item:
             case ResourceClaim():
-                resource, size = self._converter.resource(item)
+                claim, size = self._converter.resource(item)
                 self._objects += 1
-                self._own.add(resource.name)
-                self.claims.append(resource)
+                self._own.add(claim.name)
             case ReferenceClaim():
-                reference, size = self._converter.reference(item, self._own)
-                self.claims.append(reference)
+                claim, size = self._converter.reference(item, self._own)
             case PropertyClaim():
-                value, size = self._converter.property(item)
-                self.claims.append(value)
+                claim, size = self._converter.property(item)
             case RelationClaim():
-                relation, size = self._converter.relation(item)
-                self.claims.append(relation)
+                claim, size = self._converter.relation(item)
             case FinalizerClaim():
-                finalizer, size = self._converter.finalizer(item)
-                self.claims.append(finalizer)
+                claim, size = self._converter.finalizer(item)
             case StatusClaim():
                 claim, size = self._converter.status(self._about_now(item, context))
-                self.claims.append(claim)
             case Fact():
                 fact, size = self._converter.fact(item)
                 if self.facts.setdefault((fact.kind, fact.name), fact) != fact:
@@ -277,6 +269,8 @@ class _Output:
                 self._objects += 1
             case _:
                 raise InvalidOutput(f"evaluate yields {type(item).__name__}; it yields claims and facts")
+        if claim is not None:
+            self.claims.append(claim)
         self._size += size
         if self._objects > self._limits.objects:
             raise LimitExceeded(f"more than {self._limits.objects:,} objects; one intent should make fewer")

@@ -9,8 +9,6 @@
 
 An author says what holds now. The runner adds the generation; planning decides which items are written, and the API
 server gives the times. The kind's schema declares the conditions and the fields that may be claimed.
-
-Pure: it makes values.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@ reads manifests and YAML documents that an author finds in a resource.
 
 Error messages are for authors: they name the rule, and the nearest valid name. ``conversion.py`` checks what an
 evaluation yields.
-
-State: what the schema allows, computed once.
 """
 
 from __future__ import annotations
@@ -80,7 +78,7 @@ class Visibility:
             return f"{kind.name}.{field} can't be read; {_UNREADABLE[field]}"
         if field == "labels" and kind.written_as_manifests:
             return f"{kind.name} has no property 'labels'; use `.metadata.labels`"
-        return f"{kind.name} has no property {field!r}{_nearest(field, self._readable[kind.name])}"
+        return f"{kind.name} has no property {field!r}{nearest(field, self._readable[kind.name])}"
 
     def relation(self, kind: str, relation: str) -> Relation | None:
         """The reference of ``kind`` by this name, None for a mention. Raises ``AttributeError`` if there is neither,
@@ -89,7 +87,7 @@ class Visibility:
         declared = holder.relations.get(relation)
         if declared is None:
             if relation not in holder.mentions:
-                known = _nearest(relation, (*holder.relations, *holder.mentions))
+                known = nearest(relation, (*holder.relations, *holder.mentions))
                 raise AttributeError(f"{kind} has no relation {relation!r}{known}")
             return None
         if declared.writer is Writer.COMPILER:
@@ -103,7 +101,7 @@ class Visibility:
         declared = self.kind(kind).indexes
         if index not in declared and index not in _EVERYWHERE:
             indexes = (*declared, *_EVERYWHERE)
-            raise InvalidInput(f"{kind} has no index {index!r}{_nearest(index, indexes)}")
+            raise InvalidInput(f"{kind} has no index {index!r}{nearest(index, indexes)}")
 
     def check_fact(self, kind: str) -> None:
         """Raises ``InvalidInput`` if ``kind`` is not declared, or not as a fact."""
@@ -116,6 +114,7 @@ def documents_in(text: str) -> list[Any]:
     return [document.value for document in parse_documents(text, source="line", limits=_LIMITS)]
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt name; empty if none is near."""
     near = difflib.get_close_matches(name, list(known), 3)
     return f"; did you mean {' or '.join(near)}?" if near else ""

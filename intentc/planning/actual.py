@@ -2,9 +2,6 @@
 
 ``assumed.py`` makes it, the planner reads it. Values are decoded on first use, since most plans of an absent or foreign
 object never need them. ``ownership.py`` decides whether the object is ours.
-
-State: one object, to which ``assumed.py`` applies our unseen writes; the empty values of each kind, made once. The
-cache is read, never changed.
 """
 
 from __future__ import annotations

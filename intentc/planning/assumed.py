@@ -6,8 +6,6 @@ cache. An assumption is an acknowledged operation, or an object as the server re
 replaces the object's earlier assumptions); they are kept per key, in order. It ends with the first event of its key, or
 the first listing, at or after its revision; without a revision, with the first event of the key that is not the echo of
 another write. ``expired`` lists what is left after two seconds, for ``engine/write_failures.py``.
-
-State: the assumptions, in memory; the cache is read, never changed.
 """
 
 from __future__ import annotations
@@ -61,14 +59,8 @@ class CacheReader(Protocol):
     def select(self, kind: str, index: str, value: str) -> tuple[Key, ...]: ...
 
 
-class Stored(Protocol):
-    """An object as the server returned it on reading back: JSON, and its mod revision if the answer had one."""
-
-    @property
-    def value(self) -> bytes: ...
-
-    @property
-    def revision(self) -> int | None: ...
+Stored = tuple[bytes, int | None]
+"""An object as the server returned it on reading back: JSON, and its mod revision if the answer had one."""
 
 
 class Seen(NamedTuple):
@@ -131,20 +123,21 @@ class Assumed:
                 self._assume(key, Assumption(Seen(None), cached.name, None, ()))
             return
         kind = self._schema.kind(key.kind)
+        value, revision = stored
         try:
-            resource = kind.decode(Change(key.kind, key.uuid, stored.value, 0, stored.revision or 0))
+            resource = kind.decode(Change(key.kind, key.uuid, value, 0, revision or 0))
         except InvalidInput:
             if cached is not None:
-                self._assume(key, Assumption(Seen(None, held=True), cached.name, stored.revision, ()))
+                self._assume(key, Assumption(Seen(None, held=True), cached.name, revision, ()))
             return
-        if cached is not None and stored.revision is not None and cached.mod_revision >= stored.revision:
-            return
-        if cached is not None and stored.revision is None and cached.values() == resource.values():
+        if cached is not None and (
+            cached.values() == resource.values() if revision is None else cached.mod_revision >= revision
+        ):
             return
         values = resource.values()
         targets = tuple(Key(r.relation, r.uuid) for name in kind.relations for r in kind.references_of(values, name))
         parent = (resource.parent,) if resource.parent else ()
-        self._assume(key, Assumption(Seen(resource), resource.name, stored.revision, parent + targets))
+        self._assume(key, Assumption(Seen(resource), resource.name, revision, parent + targets))
 
     def forget(self) -> frozenset[Name]:
         """Drop all assumptions after the store was restored to an older state. Returns the affected objects; no event

@@ -1,10 +1,7 @@
-"""Answers what all claims on an object want of it now, and remembers the answer where many claim.
+"""Says what all claims on an object want of it now, and collects what planning it finds.
 
-Why it exists: a plan asks it of its own object, of the targets of its references, and of the holders that keep it from
-being deleted. ``merge`` defines what claims come to.
-
-State: none of its own; merged states of objects with many claims are kept in the claim book, which drops them when a
-claim changes.
+A plan asks for the desired state of its own object, of the targets of its references, and of the holders that keep it
+from being deleted. Where many claim, the claim book remembers it until a claim changes.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ function, the attributes for one target are merged. Finalizers are united. If an
 parent are what it claims, whatever shared claims say. Contributors that disagree get a problem each, and the stored
 value stays; so do those that contradict each other about a shared list. The order of contributors never matters.
 ``diff.py`` computes the writes.
-
-It makes a new value of the claims, and changes none of them. State: one merge.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Carries out writes: the two services and their implementations (docs/engine.md §6).
 
 ``http`` (the API server) is imported where it is used, since the HTTP client is slow to load.
-
-All requests to the API server, and those for the tokens that they carry, are here. State: connections, the token, what
-is known of the server, what waits to be sent, pending relaxations, and what a dry run records. What to write is decided
-elsewhere.
+All requests to the API server, and those for the tokens that they carry, are here. What to write is decided elsewhere.
 """
 
 from .service import Allocation, DryRun, ReadBack, ReadService, WriteService, Written

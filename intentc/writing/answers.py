@@ -1,6 +1,5 @@
 """Interprets an answer of the API server: its revision, or which ``Failure`` it is (docs/engine.md §6.3).
-
-It reads status, headers and body, and changes none of them. Callers decide what follows from an error.
+Callers decide what follows from an error.
 """
 
 from __future__ import annotations

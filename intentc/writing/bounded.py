@@ -4,25 +4,16 @@ Why it exists: the HTTP client reads answers of any size, gives each piece of on
 kilobyte to megabytes. A server that is broken, or another one than expected, must cost a failed request, and not the
 process. Nothing is asked for in compressed form, so an answer that is compressed is rejected unread. The clients of the
 API server, of Keystone and of clusters read with this function; what an answer means is up to them.
-
-State: none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import NamedTuple
+from collections.abc import Awaitable
 
 import anyio
 import httpx2
 
-
-class Received(NamedTuple):
-    """A complete answer. ``headers`` finds names in any case."""
-
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
+from .answers import Answer
 
 
 class UnusableAnswer(httpx2.TransportError):
@@ -37,13 +28,13 @@ UNCOMPRESSED = {"Accept-Encoding": "identity"}
 """The header for all requests of a client."""
 
 
-async def received(sent: Awaitable[httpx2.Response], *, most: int, seconds: float) -> Received:
+async def received(sent: Awaitable[httpx2.Response], *, most: int, seconds: float) -> Answer:
     """The answer to a request that is sent with ``stream=True``. ``most``: bytes of its body; ``seconds``: for the
     whole of it, beyond the client's own time-outs. Raises ``httpx2.HTTPError``, of which ``UnusableAnswer`` is one."""
     with anyio.move_on_after(seconds):
         answer = await sent
         try:
-            return Received(answer.status_code, answer.headers, await read(answer, most))
+            return Answer(answer.status_code, answer.headers, await read(answer, most))
         finally:
             with anyio.CancelScope(shield=True):
                 await answer.aclose()

@@ -6,9 +6,6 @@ single one alone; the others wait for a connection, and are gathered meanwhile. 
 item fails all: the item that the server names gets its error, and the others are sent again; if it names none, the
 batch is halved until the bad item is alone. ``encode.py`` encodes operations; single references and allocations are
 sent by ``http.py``.
-
-State: the writes that wait, until each has its answer, the tasks that carry them out, and the size of batches. It notes
-in ``Capabilities`` what answers show.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from intentc.model import Key, described
 from intentc.reconcile.failures import Conflict, Failure, Rejected, Unavailable, UnknownOutcome
 
 from .answers import Answer, failure
-from .connection import Capabilities, Connection, fence_header
+from .connection import Connection, fence_header
 from .encode import Mutation
 from .service import Written
 
@@ -55,10 +52,10 @@ class Gatherer:
     that write is over, even if its caller no longer waits.
     """
 
-    def __init__(self, connection: Connection, capabilities: Capabilities, ended: Callable[[Key], None]) -> None:
+    def __init__(self, connection: Connection, ended: Callable[[Key], None]) -> None:
         self._connection = connection
         self._ended = ended
-        self._capabilities = capabilities
+        self._capabilities = connection.capabilities
         self._endpoint = connection.endpoint
         self._size = connection.endpoint.batch_items
         self._full_batches = 0

@@ -1,10 +1,13 @@
-"""The HTTP client of the API server: connections, TLS, log-in, and errors of broken calls.
+"""The HTTP client of the API server: connections, TLS, log-in, errors of broken calls, and what the server can do.
 
 Why it exists: all requests pass here, so that two rules hold everywhere. An unknown outcome is read back and never
 repeated blindly: a request is repeated only if no connection was made, or with a new token after a 401. And no header
 or body is ever part of a message. ``answers.py`` interprets answers.
 
-State: the sockets and the token; it keeps no resource.
+Contrail's server lacks what ours adds (``apiserver/app.py`` lists it), and intentc works with both: ``Capabilities``
+learns it from ``GET /`` and from answers.
+
+State: what is known of the server; ``bulk`` and ``http`` note what answers show.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ class Connection:
             if url.userinfo:
                 raise ValueError("the API server's address must not hold a password: use client.id and client.password")
         self.endpoint = endpoint
+        self.capabilities = Capabilities()
         self._addresses = Addresses(endpoint.urls, "API server")
         # Nothing is read from the environment: a proxy or .netrc for other programs would get the token.
         self._client = httpx2.AsyncClient(
@@ -98,30 +102,11 @@ class Connection:
     async def _once(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], points: Sequence[str]
     ) -> Answer:
-        """Send a request to the server in use, and to the next if that one certainly carried out nothing."""
-        busy: Answer | None = None
-        failures: list[Unavailable | UnknownOutcome] = []
-        for base in self._addresses.in_turn():
-            try:
-                answer = await self._at(base, method, path, body, headers, points)
-            except Unavailable as error:
-                failures.append(error)
-            except UnknownOutcome as error:
-                if method != "GET":
-                    self._addresses.failed(base)
-                    raise
-                failures.append(error)
-            else:
-                if answer.status != HTTPStatus.SERVICE_UNAVAILABLE:
-                    self._addresses.works(base)
-                    return answer
-                busy = answer
-            self._addresses.failed(base)
-        if busy is not None:
-            return busy
-        if len(failures) == 1:
-            raise failures[0]
-        raise type(failures[0])("; ".join(map(str, failures)))
+        def send(base: str) -> Awaitable[Answer]:
+            return self._at(base, method, path, body, headers, points)
+
+        _, answer = await self._addresses.ask(send, repeats=method == "GET")
+        return answer
 
     async def _at(
         self, base: str, method: str, path: str, body: bytes | None, headers: dict[str, str], points: Sequence[str]
@@ -133,14 +118,13 @@ class Connection:
                 method, base + path, content=body, headers=headers, extensions=extensions
             )
             sent = self._client.send(request, stream=True)
-            answer = await received(sent, most=_LARGEST_ANSWER, seconds=_WHOLE_ANSWER_SECONDS)
+            return await received(sent, most=_LARGEST_ANSWER, seconds=_WHOLE_ANSWER_SECONDS)
         except _NOT_SENT as error:
             if lack := trust_lack(error):
                 raise Untrusted(f"no connection to {base}: {lack} ({error})") from None
             raise Unavailable(f"no connection to {base}: {described(error)}") from None
         except httpx2.HTTPError as error:
             raise UnknownOutcome(f"{method} {path}: no answer: {described(error)}{_hint(error, base)}") from None
-        return Answer(*answer)
 
 
 def _hint(error: httpx2.HTTPError, base: str) -> str:

@@ -43,8 +43,8 @@ class Mutation(NamedTuple):
     ``if_match``: the revision that the object must have, None if unknown. ``relates``: it has a parent or references,
     so that a 400 may mean that one of them does not exist (yet). ``relaxed``: uuids of targets whose deletion its
     references must not block.
-    ``mirrored``: ``data`` is the copy of a cluster's resource, to be created or replaced (``MirrorService``); the value are
-    the finalizers that stay as they are stored.
+    ``mirrored``: ``data`` is the copy of a cluster's resource, to be created or replaced (``MirrorService``); the value
+    are the finalizers that stay as they are stored.
     """
 
     key: Key

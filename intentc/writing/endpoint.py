@@ -3,19 +3,21 @@
 Callers fill the values from a configuration; no ``repr`` shows a secret. Certificate files, and their times, are read
 when they are asked for. Besides: which of several addresses is used, and what is wrong if one side rejects the other's
 certificate.
-
-State: which address is in use.
 """
 
 from __future__ import annotations
 
 import logging
 import ssl
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 
 from intentc.model.files import Stamp, stamps
+from intentc.reconcile.failures import Unavailable, UnknownOutcome
+
+from .answers import Answer
 
 BATCH_ITEMS = 100
 """Items of one ``/sync``: at this size the cost of the request itself is negligible."""
@@ -147,18 +149,34 @@ class Addresses:
         self._what = what
         self._current = 0
 
-    def in_turn(self) -> Iterator[str]:
-        """Each address once, the one in use first."""
+    async def ask(self, send: Callable[[str], Awaitable[Answer]], *, repeats: bool) -> tuple[str, Answer]:
+        """Ask the address in use, and the next ones if it certainly carried out nothing, or answers 503. Returns the
+        answer and its address. ``repeats``: also if the outcome is unknown."""
         first = self._current
-        for step in range(len(self._urls)):
-            yield self._urls[(first + step) % len(self._urls)]
+        busy: tuple[str, Answer] | None = None
+        failures: list[Unavailable | UnknownOutcome] = []
+        for url in self._urls[first:] + self._urls[:first]:
+            try:
+                answer = await send(url)
+            except (Unavailable, UnknownOutcome) as error:
+                failures.append(error)
+                if isinstance(error, UnknownOutcome) and not repeats:
+                    self._failed(url)
+                    raise
+            else:
+                if answer.status != HTTPStatus.SERVICE_UNAVAILABLE:
+                    self._current = self._urls.index(url)
+                    return url, answer
+                busy = url, answer
+            self._failed(url)
+        if busy is not None:
+            return busy
+        if len(failures) == 1:
+            raise failures[0]
+        raise type(failures[0])("; ".join(map(str, failures)))
 
-    def failed(self, url: str) -> None:
-        """Note that ``url`` gave no usable answer: the next one is used, unless another call has moved on already."""
+    def _failed(self, url: str) -> None:
+        """Use the next address, unless another call has moved on already."""
         if len(self._urls) > 1 and self._urls[self._current] == url:
             self._current = (self._current + 1) % len(self._urls)
             _LOG.info("%s: %s fails; trying %s", self._what, url, self._urls[self._current])
-
-    def works(self, url: str) -> None:
-        """Note that ``url`` answered: it stays in use."""
-        self._current = self._urls.index(url)

@@ -3,8 +3,10 @@
 Creates, updates and deletes, those of statuses included, go through the ``Gatherer``, which shares requests; single
 references, allocations and reads are one request each. Every write carries its preconditions and the fence. An
 operation is sent once (again only with a new token, or without the item that failed its batch): the engine decides what
-a failure means. The exception are relaxations, which ``relaxing`` retries in the background. State: the connection,
-capabilities, waiting batches, objects with a write under way, pending relaxations; a crash loses it.
+a failure means. The exception are relaxations, which ``relaxing`` retries in the background.
+
+``MirrorService`` writes for bridges, which have whole documents and no claims: a copy of a cluster's resource is
+created or replaced without knowing which of both it needs (docs/contrail.md B.2, ``mirror``).
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from intentc.reconcile.failures import Rejected, Unavailable, UnknownOutcome
 
 from .answers import Answer, failure
 from .bulk import Gatherer
-from .connection import Capabilities, Connection, fence_header
+from .connection import Connection, fence_header
 from .encode import Mutation, encode_mutation, encode_reference, resource_path
 from .endpoint import Endpoint
 from .relaxing import Relaxations
@@ -99,12 +101,12 @@ class HttpWriteService:
     """
 
     def __init__(self, connection: Connection, schema: Schema) -> None:
-        self.capabilities = Capabilities()
+        self.capabilities = connection.capabilities
         self.relaxations = Relaxations(connection)
         self._connection = connection
         self._schema = schema
         self._turns = Turns()
-        self._gatherer = Gatherer(connection, self.capabilities, self._turns.end)
+        self._gatherer = Gatherer(connection, self._turns.end)
 
     # The first three return a coroutine: one more of their own would cost time for every write.
 
@@ -270,11 +272,18 @@ async def http_services(
     """
     connection = Connection(endpoint, transport=transport)
     write = HttpWriteService(connection, schema)
-    try:
+    async with _closing(connection, write):
         yield write, HttpReadService(connection, pools=pools)
+
+
+@asynccontextmanager
+async def _closing(connection: Connection, service: HttpWriteService | MirrorService) -> AsyncIterator[None]:
+    """Let the writes under way end after the block, and close the connection."""
+    try:
+        yield
     finally:
         with anyio.move_on_after(_LAST_WRITES, shield=True):
-            await write.aclose()
+            await service.aclose()
         with anyio.CancelScope(shield=True):
             await connection.aclose()
 
@@ -286,18 +295,13 @@ def _decoded(answer: Answer, wanted: type[T], what: str) -> T:
         raise Rejected(answer.status, f"{what}: the answer can't be read: {error}") from None
 
 
-_LAST_WRITES = 10.0
-"""Seconds for writes under way to end when the service is closed."""
-
-
 class MirrorService:
     """Writes over a connection. The caller has one write of an object under way at a time. ``finalizers``: those of the
     compilers, which stay as they are stored."""
 
     def __init__(self, connection: Connection, finalizers: Iterable[str] = ()) -> None:
         self._finalizers = tuple(sorted(finalizers))
-        self.capabilities = Capabilities()
-        self._gatherer = Gatherer(connection, self.capabilities, lambda key: None)
+        self._gatherer = Gatherer(connection, lambda key: None)
 
     def put(self, key: Key, document: bytes, fence: str | None) -> asyncio.Future[Written]:
         """Create or replace the resource whose flat form ``document`` is; the future raises a ``Failure``."""
@@ -339,10 +343,5 @@ async def mirror_service(
     """
     connection = Connection(endpoint, transport=transport)
     service = MirrorService(connection, finalizers)
-    try:
+    async with _closing(connection, service):
         yield service
-    finally:
-        with anyio.move_on_after(_LAST_WRITES, shield=True):
-            await service.aclose()
-        with anyio.CancelScope(shield=True):
-            await connection.aclose()

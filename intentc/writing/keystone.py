@@ -2,8 +2,7 @@
 
 Neither password nor token is ever part of a message: not even Keystone's own messages are repeated, since they may
 quote what we sent. ``connection.py`` sends requests, and repeats them with the new token.
-
-State: the token, and until when a rejected log-in is not repeated. The password is read again for each log-in.
+The password is read again for each log-in.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ import msgspec
 from intentc.model.problem import described
 from intentc.reconcile.failures import Unavailable, Untrusted
 
-from .bounded import Received, received
+from .answers import Answer
+from .bounded import received
 from .endpoint import Addresses, Credentials, trust_lack
 
 _PAUSE = 1.0
@@ -60,7 +60,9 @@ class Tokens:
         clock = asyncio.get_running_loop().time
         if password == self._rejected and clock() < self._rejected_until:
             raise Unavailable(f"Keystone at {self._credentials.auth_url} gave no token just now; {_CHECK}")
-        where, answer = await self._asked(msgspec.json.encode(login_body(self._credentials, password)))
+        body = msgspec.json.encode(login_body(self._credentials, password))
+        base, answer = await self._addresses.ask(lambda url: self._asked(f"{url}/auth/tokens", body), repeats=True)
+        where = f"{base}/auth/tokens"
         token = answer.headers.get("X-Subject-Token", "")
         if answer.status not in {200, 201} or not token:
             self._rejected, self._rejected_until = password, clock() + _PAUSE
@@ -70,31 +72,14 @@ class Tokens:
         self._rejected = ""
         return str(token)
 
-    async def _asked(self, body: bytes) -> tuple[str, Received]:
-        """The answer of the address in use, or of the next if that one does not answer or says 503; and its URL."""
-        failures: list[Unavailable] = []
-        busy: tuple[str, Received] | None = None
-        for base in self._addresses.in_turn():
-            where = f"{base}/auth/tokens"
-            try:
-                sent = self._client.send(self._client.build_request("POST", where, content=body), stream=True)
-                answer = await received(sent, most=_LARGEST_ANSWER, seconds=_ANSWER_SECONDS)
-            except httpx2.HTTPError as error:
-                if lack := trust_lack(error):
-                    failures.append(Untrusted(f"no connection to Keystone at {where}: {lack} ({error})"))
-                else:
-                    failures.append(Unavailable(f"no answer from Keystone at {where}: {described(error)}"))
-            else:
-                if answer.status != httpx2.codes.SERVICE_UNAVAILABLE:
-                    self._addresses.works(base)
-                    return where, answer
-                busy = where, answer
-            self._addresses.failed(base)
-        if busy is not None:
-            return busy
-        if len(failures) == 1:
-            raise failures[0]
-        raise type(failures[0])("; ".join(map(str, failures)))
+    async def _asked(self, where: str, body: bytes) -> Answer:
+        try:
+            sent = self._client.send(self._client.build_request("POST", where, content=body), stream=True)
+            return await received(sent, most=_LARGEST_ANSWER, seconds=_ANSWER_SECONDS)
+        except httpx2.HTTPError as error:
+            if lack := trust_lack(error):
+                raise Untrusted(f"no connection to Keystone at {where}: {lack} ({error})") from None
+            raise Unavailable(f"no answer from Keystone at {where}: {described(error)}") from None
 
 
 def login_body(credentials: Credentials, password: str) -> dict[str, Any]:

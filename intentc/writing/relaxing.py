@@ -5,8 +5,6 @@ acknowledged. The reference is as planned then, so no later plan would relax it,
 target (docs/engine.md §6.6). So pending relaxations are remembered here and retried until the server accepts them or
 the reference no longer exists. A crash loses them, and the targets stay blocked: only a server that does both in one
 transaction has no such gap.
-
-State: the relaxations that are owed, in memory, and the task that retries them.
 """
 
 from __future__ import annotations

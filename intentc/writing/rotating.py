@@ -2,8 +2,6 @@
 
 Why it exists: certificates that are valid for a day must not require a restart every day. A request that finds changed
 files uses new connections; requests under way end on the old ones. ``connection`` sends; ``Endpoint`` reads the files.
-
-State: the connections, how many requests each generation has under way, and the files' times.
 """
 
 from __future__ import annotations

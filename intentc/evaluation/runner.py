@@ -144,8 +144,7 @@ class Runner:
         """Evaluate one intent. The author's code makes it raise nothing but ``KeyboardInterrupt`` after Ctrl-C; raises
         ``KeyError`` if no intent is known for the key's kind."""
         self._silent.pop(key, None)
-        context = Context(self._world, self._visibility, self._installation, key, self._limits)
-        return self._run(context, _Output(self._converter, self._limits))
+        return self.recall(key, self._world)
 
     def recall(self, key: Key, last_good: World) -> Outcome:
         """Evaluate a held intent over ``last_good``, for its facts; raises as ``run``."""

@@ -13,7 +13,7 @@ State: what the guard withholds, what is approved, and the deleted owners whose 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import NamedTuple
 from uuid import UUID
 
@@ -135,22 +135,18 @@ class DeleteGuard:
     def __init__(self, max_deletes: int = MAX_DELETES, max_share: float = MAX_SHARE) -> None:
         self._max_deletes = max_deletes
         self._max_share = max_share
-        self._deleted_owners: set[str] = set()
-        self._withheld: dict[str, frozenset[Name]] = {}
+        self.deleted_owners: set[str] = set()
+        """Owners whose delete event was seen live: their objects don't count until ``forget``."""
+        self.withheld: dict[str, frozenset[Name]] = {}
+        """Kind → the objects whose deletion is withheld."""
         self._allowed: set[Name] = set()
 
     def owner_deleted(self, uuid: str) -> None:
-        """An owner's delete event was seen live: its objects don't count until ``forget``."""
-        self._deleted_owners.add(uuid)
-
-    @property
-    def deleted_owners(self) -> Set[str]:
-        """The owners whose objects don't count."""
-        return self._deleted_owners
+        self.deleted_owners.add(uuid)
 
     def forget(self, owners: Set[str]) -> None:
         """Forget deleted owners that have no objects left; an owner that was created again counts again."""
-        self._deleted_owners -= owners
+        self.deleted_owners -= owners
 
     def sift(self, orphans: Mapping[Name, str], owned: Mapping[str, int]) -> None:
         """A pass would delete ``orphans`` (name → the origin in its mark) out of ``owned`` objects per kind: withhold
@@ -158,9 +154,9 @@ class DeleteGuard:
         counted: dict[str, set[Name]] = {}
         self._allowed.intersection_update(orphans)
         for name, origin in orphans.items():
-            if origin not in self._deleted_owners and name not in self._allowed:
+            if origin not in self.deleted_owners and name not in self._allowed:
                 counted.setdefault(name.kind, set()).add(name)
-        self._withheld = {
+        self.withheld = {
             kind: frozenset(names)
             for kind, names in counted.items()
             if len(names) > max(self._max_deletes, self._max_share * owned.get(kind, 0))
@@ -168,19 +164,14 @@ class DeleteGuard:
 
     def holds(self, name: Name) -> bool:
         """Whether the deletion of this object needs approval."""
-        return name in self._withheld.get(name.kind, ())
+        return name in self.withheld.get(name.kind, ())
 
     def allow(self, kind: str) -> frozenset[Name]:
         """Approve the withheld deletes of one kind; the approval holds until the objects are deleted, even if a later
         pass finds them again. Returns the objects to plan again."""
-        allowed = self._withheld.pop(kind, frozenset())
+        allowed = self.withheld.pop(kind, frozenset())
         self._allowed |= allowed
         return allowed
-
-    @property
-    def withheld(self) -> Mapping[str, Collection[Name]]:
-        """Kind → the objects whose deletion is withheld."""
-        return self._withheld
 
 
 class Blockers(NamedTuple):

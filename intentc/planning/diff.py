@@ -179,13 +179,6 @@ def list_change(
     return in_order(result.values())
 
 
-class EntryChanges(NamedTuple):
-    """The entries to add (or give another attribute) and to remove in a shared list, each sorted by name."""
-
-    add: tuple[ReferenceValue, ...]
-    remove: tuple[Key, ...]
-
-
 def differing(stored: Entries, wanted: Wanted) -> Iterator[ReferenceValue]:
     """The stored entries of a shared list that ``entry_changes`` changes or removes if they are ours."""
     for key, entry in stored.items():
@@ -196,9 +189,9 @@ def differing(stored: Entries, wanted: Wanted) -> Iterator[ReferenceValue]:
 
 def entry_changes(
     relation: str, stored: Entries, wanted: Wanted, ours: Container[Key], may_remove: MayRemove
-) -> EntryChanges:
-    """The changes of a shared list. ``ours``: the targets of those of its ``differing`` entries that are ours; the
-    others are the user's and stay as they are."""
+) -> tuple[tuple[ReferenceValue, ...], tuple[Key, ...]]:
+    """The entries to add (or give another attribute) and to remove in a shared list, each sorted by name. ``ours``: the
+    targets of those of its ``differing`` entries that are ours; the others are the user's and stay as they are."""
     add, remove = [], []
     for key, own in wanted.entries.items():
         entry = stored.get(key)
@@ -213,7 +206,7 @@ def entry_changes(
         item = (relation, Name(relation, entry.fq_name))
         if key not in wanted.entries and key not in wanted.disputed and key in ours and may_remove(item):
             remove.append(entry)
-    return EntryChanges(in_order(add), tuple(entry.key for entry in in_order(remove)))
+    return in_order(add), tuple(entry.key for entry in in_order(remove))
 
 
 def _attribute(entry: ReferenceValue, own: ReferenceValue, wanted: Wanted, may_remove: MayRemove, item: Item) -> Any:

@@ -13,7 +13,7 @@ controllers. Times are not compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from intentc.model import SHARED, Delete, HeldInput, Key, Name, ResourceClaim, Schema, Update, UpdateStatus
 from intentc.model.metadata import FINALIZERS
@@ -28,54 +28,29 @@ from .diff import MayRemove
 from .merge import Desired
 from .ownership import Ownership
 
-
-def status_change(actual: Actual, desired: Desired, installation: str, may_clear: MayRemove) -> UpdateStatus | None:
-    """The write of an object's status, None if the status is right."""
-    declared = actual.kind.status
-    if declared is None or declared.is_input:
-        return None
-    stored = actual.value(STATUS)
-    ours = claims_of(actual.value(STATUS_CLAIMS), installation)
-    if not ours and not desired.status:
-        return None
-    parts: dict[str, Any] = {}
-    left = set(desired.status)
-    for item, value in desired.status.items():
-        if timeless(declared.part(stored, item)) != value:
-            parts[item] = value
-    for item in ours:
-        if item in desired.status:
-            continue
-        if status_item(item) in desired.disputed or not may_clear(status_item(item)):
-            left.add(item)
-        elif declared.is_known(item) and declared.is_set(stored, item):
-            parts[item] = None
-    if not parts and left == set(ours):
-        return None
-    return UpdateStatus(actual.key, actual.name, parts, installation, tuple(sorted(left)))
-
-
 MadeFor = Callable[[str], Collection[Name]]
 """The objects with the mark of an owner (its uuid), also those that are being created or can't be read."""
-
-
-class Finalizers(NamedTuple):
-    """``wanted``: the finalizers that a resource must have now, in their order. ``waits_for``: the objects that must be
-    gone before it has fewer."""
-
-    wanted: tuple[str, ...]
-    waits_for: frozenset[Name]
 
 
 class Ending:
     """``finalizers``: the names that compilers declare. ``made_for``: the objects of an owner."""
 
     def __init__(
-        self, schema: Schema, book: ClaimBook, assumed: Assumed, *, finalizers: Collection[str], made_for: MadeFor
+        self,
+        schema: Schema,
+        installation: str,
+        book: ClaimBook,
+        assumed: Assumed,
+        removals: Removals,
+        *,
+        finalizers: Collection[str],
+        made_for: MadeFor,
     ) -> None:
         self._schema = schema
+        self._installation = installation
         self._book = book
         self._assumed = assumed
+        self._removals = removals
         self._declared = frozenset(finalizers)
         self._made_for = made_for
 
@@ -83,8 +58,47 @@ class Ending:
         """Whether a stored resource has a finalizer of ours."""
         return bool(self._declared) and not self._declared.isdisjoint(actual.finalizers)
 
-    def finalizers(self, actual: Actual, claimed: Mapping[str, Collection[Key]], may_remove: MayRemove) -> Finalizers:
-        """The finalizers of a stored resource. ``claimed``: finalizer → the intents that claim it."""
+    def plan(self, draft: Draft, actual: Actual, ownership: Ownership) -> None:
+        """Add the changes of finalizers and status that are permitted now to the writes of ``draft``."""
+        if any(isinstance(operation, Delete) for operation in draft.operations):
+            # What is left afterwards, since it has finalizers, is planned then.
+            return
+        is_touched = ownership not in {Ownership.COPY, Ownership.OTHERS}
+        if is_touched or actual.is_being_deleted:
+            self._finalizers(draft, actual, self._removals.may_remove(draft, actual))
+        if is_touched:
+            self._status(draft, actual, self._removals.may_clear(draft))
+
+    def plan_all(self, draft: Draft, actual: Actual) -> None:
+        """Add the changes of both, whatever is permitted now."""
+        self._finalizers(draft, actual, lambda _: True)
+        self._status(draft, actual, lambda _: True)
+
+    def _finalizers(self, draft: Draft, actual: Actual, may_remove: MayRemove) -> None:
+        if not draft.desired.finalizers and not self.concerns(actual):
+            return
+        wanted, waits_for = self._wanted(actual, draft.desired.finalizers, may_remove)
+        draft.waits_for |= waits_for
+        if wanted == actual.finalizers:
+            return
+        # One update of the object at most: the second one would expect a revision that is no more.
+        for position, operation in enumerate(draft.operations):
+            if isinstance(operation, Update):
+                changed = {**operation.properties, FINALIZERS: wanted}
+                draft.operations[position] = operation._replace(properties=changed)
+                return
+        draft.operations.insert(0, Update(actual.key, draft.name, {FINALIZERS: wanted}, {}, actual.revision))
+
+    def _status(self, draft: Draft, actual: Actual, may_clear: MayRemove) -> None:
+        change = _status_change(actual, draft.desired, self._installation, may_clear)
+        if change is not None:
+            draft.operations.append(change)
+
+    def _wanted(
+        self, actual: Actual, claimed: Mapping[str, Collection[Key]], may_remove: MayRemove
+    ) -> tuple[tuple[str, ...], set[Name]]:
+        """The finalizers that a stored resource must have now, and the objects that must be gone before it has fewer.
+        ``claimed``: finalizer → the intents that claim it."""
         in_force: set[str] = set()
         waits_for: set[Name] = set()
         for name, origins in claimed.items():
@@ -105,7 +119,7 @@ class Ending:
         if not actual.is_being_deleted:
             # Afterwards the server takes none any more.
             wanted += sorted(in_force.difference(stored))
-        return Finalizers(tuple(wanted), frozenset(waits_for))
+        return tuple(wanted), waits_for
 
     def without_finalizer(self, origins: Collection[Key]) -> frozenset[Name]:
         """The resources that lack a finalizer which an intent of ``origins`` claims: until they have it, nothing is
@@ -161,46 +175,27 @@ class Ending:
         return actual is not None and actual.is_being_deleted
 
 
-class FinalizersAndStatus:
-    """Finalizers and status of the objects that ``installation`` sees."""
-
-    def __init__(self, ending: Ending, removals: Removals, installation: str) -> None:
-        self._ending = ending
-        self._removals = removals
-        self._installation = installation
-
-    def plan(self, draft: Draft, actual: Actual, ownership: Ownership) -> None:
-        """Add the changes of both that are permitted now to the writes of ``draft``."""
-        if any(isinstance(operation, Delete) for operation in draft.operations):
-            # What is left afterwards, since it has finalizers, is planned then.
-            return
-        is_touched = ownership not in {Ownership.COPY, Ownership.OTHERS}
-        if is_touched or actual.is_being_deleted:
-            self._finalizers(draft, actual, self._removals.may_remove(draft, actual))
-        if is_touched:
-            self._status(draft, actual, self._removals.may_clear(draft))
-
-    def plan_all(self, draft: Draft, actual: Actual) -> None:
-        """Add the changes of both, whatever is permitted now."""
-        self._finalizers(draft, actual, lambda _: True)
-        self._status(draft, actual, lambda _: True)
-
-    def _finalizers(self, draft: Draft, actual: Actual, may_remove: MayRemove) -> None:
-        if not draft.desired.finalizers and not self._ending.concerns(actual):
-            return
-        wanted, waits_for = self._ending.finalizers(actual, draft.desired.finalizers, may_remove)
-        draft.waits_for |= waits_for
-        if wanted == actual.finalizers:
-            return
-        # One update of the object at most: the second one would expect a revision that is no more.
-        for position, operation in enumerate(draft.operations):
-            if isinstance(operation, Update):
-                changed = {**operation.properties, FINALIZERS: wanted}
-                draft.operations[position] = operation._replace(properties=changed)
-                return
-        draft.operations.insert(0, Update(actual.key, draft.name, {FINALIZERS: wanted}, {}, actual.revision))
-
-    def _status(self, draft: Draft, actual: Actual, may_clear: MayRemove) -> None:
-        change = status_change(actual, draft.desired, self._installation, may_clear)
-        if change is not None:
-            draft.operations.append(change)
+def _status_change(actual: Actual, desired: Desired, installation: str, may_clear: MayRemove) -> UpdateStatus | None:
+    """The write of an object's status, None if the status is right."""
+    declared = actual.kind.status
+    if declared is None or declared.is_input:
+        return None
+    stored = actual.value(STATUS)
+    ours = claims_of(actual.value(STATUS_CLAIMS), installation)
+    if not ours and not desired.status:
+        return None
+    parts: dict[str, Any] = {}
+    left = set(desired.status)
+    for item, value in desired.status.items():
+        if timeless(declared.part(stored, item)) != value:
+            parts[item] = value
+    for item in ours:
+        if item in desired.status:
+            continue
+        if status_item(item) in desired.disputed or not may_clear(status_item(item)):
+            left.add(item)
+        elif declared.is_known(item) and declared.is_set(stored, item):
+            parts[item] = None
+    if not parts and left == set(ours):
+        return None
+    return UpdateStatus(actual.key, actual.name, parts, installation, tuple(sorted(left)))

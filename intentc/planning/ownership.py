@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from intentc.model import (
     SHARED,
@@ -86,13 +85,6 @@ def writes_entry(
 Claims = Mapping[Key, tuple[Claim, ...]]
 
 
-class Others(NamedTuple):
-    """The claims of those who don't want the name for themselves, and the fields that the others would write."""
-
-    claims: Claims
-    left_alone: frozenset[str]
-
-
 def may_adopt(desired: Desired, actual: Actual) -> bool:
     """Whether what is claimed may be an object that somebody else made."""
     if not desired.exists:
@@ -100,8 +92,8 @@ def may_adopt(desired: Desired, actual: Actual) -> bool:
     return desired.owner == SHARED and all(actual.value(field) == value for field, value in desired.properties.items())
 
 
-def of_others(claims: Claims) -> Others:
-    """Separate the claims on a user's object from those of who wants its name."""
+def of_others(claims: Claims) -> tuple[Claims, frozenset[str]]:
+    """The claims on a user's object of those who don't want its name, and the fields that the others would write."""
     others: dict[Key, tuple[Claim, ...]] = {}
     left_alone: set[str] = set()
     for origin, found in claims.items():
@@ -109,7 +101,7 @@ def of_others(claims: Claims) -> Others:
             left_alone.update(field for claim in found for field in _fields(claim))
         else:
             others[origin] = found
-    return Others(others, frozenset(left_alone))
+    return others, frozenset(left_alone)
 
 
 def _fields(claim: Claim) -> Iterable[str]:

@@ -57,7 +57,7 @@ from .diff import (
     property_changes,
     without_items,
 )
-from .finalizers import Ending, FinalizersAndStatus, MadeFor
+from .finalizers import Ending, MadeFor
 from .merge import MERGES, merge
 from .orphans import find_orphans, shows_unclaimed
 from .ownership import Ownership, may_adopt, of_others, ownership_of_object, writes_entry
@@ -87,12 +87,14 @@ class Planner:
     ) -> None:
         self.book = book
         self.assumed = assumed
-        self.ending = Ending(schema, book, assumed, finalizers=finalizers, made_for=made_for)
         self.guard = guard or DeleteGuard()
         self._schema = schema
         self._installation = installation
         self._compiler_of_kind = compiler_of_kind
         self._removals = Removals(book, held, compiler_of_kind)
+        self.ending = Ending(
+            schema, installation, book, assumed, self._removals, finalizers=finalizers, made_for=made_for
+        )
         self._desired = DesiredObjects(book, assumed)
         self._deletion = Deletion(
             schema,
@@ -103,7 +105,6 @@ class Planner:
             removals=self._removals,
             guard=self.guard,
         )
-        self._always = FinalizersAndStatus(self.ending, self._removals, installation)
         self._left_behind: set[Name] = set()
         for kind in schema:
             for relation in kind.relations.values():
@@ -149,7 +150,7 @@ class Planner:
                     self._others(draft, actual)
                 case Ownership.COPY:
                     self._copy(draft, actual)
-            self._always.plan(draft, actual, ownership)
+            self.ending.plan(draft, actual, ownership)
         return draft.plan()
 
     def shows_unclaimed(self, name: Name) -> bool:
@@ -170,7 +171,7 @@ class Planner:
             self._parts(draft, actual, may_remove=lambda _: True)
         else:
             self._fields(draft, actual, made=made, may_remove=lambda _: True)
-        self._always.plan_all(draft, actual)
+        self.ending.plan_all(draft, actual)
         return shows_unclaimed(draft, actual, self.assumed, self._installation, made=made)
 
     def note(self, plan: Plan) -> None:
@@ -300,12 +301,12 @@ class Planner:
 
     def _parts(self, draft: Draft, actual: Actual, may_remove: MayRemove | None = None) -> None:
         """The changes of a user's object whose name somebody wants for an object of its own."""
-        others = of_others(draft.claims)
-        draft.desired = merge(draft.kind, draft.name, others.claims, self.assumed.title)
+        claims, left_alone = of_others(draft.claims)
+        draft.desired = merge(draft.kind, draft.name, claims, self.assumed.title)
         self._fields(draft, actual, made=False, may_remove=may_remove)
 
         def is_left(item: Item) -> bool:
-            return (item if isinstance(item, str) else item[0]) in others.left_alone
+            return (item if isinstance(item, str) else item[0]) in left_alone
 
         reduced = [without_items(write, is_left, partial(self.assumed.entries, actual)) for write in draft.operations]
         draft.operations = [write for write in reduced if write is not None]
@@ -334,21 +335,18 @@ class Planner:
                     f"the name of {draft.name} is taken by an object that we did not make ({actual.key.uuid}); it is "
                     "left alone: rename or delete it"
                 )
-                if self._was_released(draft, actual):
+                owner = draft.desired.owner
+                # We made it, and it has lost its mark: it has the uuid that we give.
+                if (
+                    actual.mark is None
+                    and owner
+                    and actual.key.uuid == object_uuid(self._installation, draft.name, owner)
+                ):
                     message = (
                         f"{draft.name} was released, so it is left alone: `intentc adopt {draft.name.kind}` shows what "
                         "can be taken back; or delete it, and it is made again"
                     )
                 draft.problems.append(Problem(origin.kind, self.assumed.title(origin), "NameTaken", message))
-
-    def _was_released(self, draft: Draft, actual: Actual) -> bool:
-        """Whether we made the object, which has lost its mark: it has the uuid that we give."""
-        owner = draft.desired.owner
-        return (
-            actual.mark is None
-            and owner is not None
-            and actual.key.uuid == object_uuid(self._installation, draft.name, owner)
-        )
 
     def _delete(self, draft: Draft, actual: Actual) -> None:
         if actual.is_being_deleted:
@@ -401,11 +399,11 @@ class Planner:
                 for entry in differing(stored, wanted)
                 if entry.key in unwanted or self.writes_entry(declared, actual.key, entry, made=made)
             }
-            changes = entry_changes(relation, stored, wanted, ours, may_remove)
-            for entry in changes.add:
+            added, removed = entry_changes(relation, stored, wanted, ours, may_remove)
+            for entry in added:
                 relax = self._relaxes(kind, relation, entry.key, made)
                 add.append(AddReference(actual.key, draft.name, relation, entry, relax))
-            for target in changes.remove:
+            for target in removed:
                 remove.append(RemoveReference(actual.key, draft.name, relation, target))
         if properties or lists:
             update = Update(actual.key, draft.name, properties, lists, actual.revision, tuple(sorted(set(relaxed))))

@@ -329,23 +329,20 @@ class Planner:
         self._taken(draft, actual)
 
     def _taken(self, draft: Draft, actual: Actual) -> None:
+        owner, uuid = draft.desired.owner, actual.key.uuid
+        if actual.mark is None and owner is not None and uuid == object_uuid(self._installation, draft.name, owner):
+            # We made it, and it has lost its mark.
+            message = (
+                f"{draft.name} was released, so it is left alone: `intentc adopt {draft.name.kind}` shows what can be "
+                "taken back; or delete it, and it is made again"
+            )
+        else:
+            message = (
+                f"the name of {draft.name} is taken by an object that we did not make ({uuid}); it is left alone: "
+                "rename or delete it"
+            )
         for origin, claims in draft.claims.items():
             if any(isinstance(claim, ResourceClaim) for claim in claims):
-                message = (
-                    f"the name of {draft.name} is taken by an object that we did not make ({actual.key.uuid}); it is "
-                    "left alone: rename or delete it"
-                )
-                owner = draft.desired.owner
-                # We made it, and it has lost its mark: it has the uuid that we give.
-                if (
-                    actual.mark is None
-                    and owner
-                    and actual.key.uuid == object_uuid(self._installation, draft.name, owner)
-                ):
-                    message = (
-                        f"{draft.name} was released, so it is left alone: `intentc adopt {draft.name.kind}` shows what "
-                        "can be taken back; or delete it, and it is made again"
-                    )
                 draft.problems.append(Problem(origin.kind, self.assumed.title(origin), "NameTaken", message))
 
     def _delete(self, draft: Draft, actual: Actual) -> None:

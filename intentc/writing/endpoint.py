@@ -37,8 +37,7 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A Keystone v3 user by ``user_id``, or by ``user_name`` in the domain, and the project to log in to
-    (docs/contrail.md B.3).
+    """A Keystone v3 user, and the project to log in to, by its id or by its name in a domain (docs/contrail.md B.3).
 
     ``auth_url``: without ``/auth/tokens``, ``http://…/keystone/v3``; ``other_auth_urls``: tried if that one fails.
     ``password`` is called at each log-in, since the password may be rotated.
@@ -46,8 +45,7 @@ class Credentials:
 
     auth_url: str
     password: Callable[[], str] = field(repr=False)
-    user_id: str = ""
-    user_name: str = ""
+    user_id: str
     project_id: str = ""
     project_name: str = ""
     domain_id: str = "default"

@@ -223,26 +223,18 @@ class HttpReadService:
         answer = await self._asked("POST", "/fqname-to-id", body)
         return Key(name.kind, _decoded(answer, _Identity, "POST /fqname-to-id").uuid) if answer else None
 
-    async def allocations(self, pool: str, owner_prefix: str) -> dict[str, int]:
-        return {holder.owner: holder.value for holder in await self._holders(pool, owner_prefix)}
-
     async def all_allocations(self, owner_prefix: str) -> tuple[Allocation, ...]:
-        return tuple(
-            [
-                Allocation(holder.pool or pool, holder.owner, holder.value)
-                for pool in self._pools
-                for holder in await self._holders(pool, owner_prefix)
-            ]
-        )
-
-    async def _holders(self, pool: str, owner_prefix: str) -> tuple[_Holder, ...]:
-        """``pool``: also a family of pools, whose answer names the pool of each."""
-        path = f"/int-pool?{urlencode({'pool': pool, 'owner': owner_prefix})}"
-        answer = await self._asked("GET", path)
-        if answer is None:
-            # Not an empty result: the engine would allocate all numbers again.
-            raise Rejected(404, f"the API server doesn't list the numbers of pool {pool!r}")
-        return _decoded(answer, _Holders, f"GET {path}").allocations
+        found: list[Allocation] = []
+        for pool in self._pools:
+            path = f"/int-pool?{urlencode({'pool': pool, 'owner': owner_prefix})}"
+            answer = await self._asked("GET", path)
+            if answer is None:
+                # Not an empty result: the engine would allocate all numbers again.
+                raise Rejected(404, f"the API server doesn't list the numbers of pool {pool!r}")
+            # Of a family of pools the answer names the pool of each.
+            holders = _decoded(answer, _Holders, f"GET {path}").allocations
+            found += [Allocation(holder.pool or pool, holder.owner, holder.value) for holder in holders]
+        return tuple(found)
 
     async def _asked(self, method: str, path: str, body: bytes | None = None) -> Answer | None:
         """The answer; None for 404. A read without an answer counts as ``Unavailable``."""

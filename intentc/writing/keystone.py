@@ -84,15 +84,11 @@ class Tokens:
 
 def login_body(credentials: Credentials, password: str) -> dict[str, Any]:
     """The body of ``POST /auth/tokens``."""
-    domain = {"name": credentials.domain_name} if credentials.domain_name else {"id": credentials.domain_id}
-    user: dict[str, Any] = {"password": password}
-    if credentials.user_id:
-        user["id"] = credentials.user_id
-    else:
-        user |= {"name": credentials.user_name, "domain": domain}
+    user = {"id": credentials.user_id, "password": password}
     auth: dict[str, Any] = {"identity": {"methods": ["password"], "password": {"user": user}}}
     if credentials.project_id:
         auth["scope"] = {"project": {"id": credentials.project_id}}
     elif credentials.project_name:
+        domain = {"name": credentials.domain_name} if credentials.domain_name else {"id": credentials.domain_id}
         auth["scope"] = {"project": {"name": credentials.project_name, "domain": domain}}
     return {"auth": auth}

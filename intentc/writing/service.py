@@ -88,10 +88,6 @@ class ReadService(Protocol):
         """The object that has this name now; None if there is none."""
         ...
 
-    async def allocations(self, pool: str, owner_prefix: str, /) -> dict[str, int]:
-        """Owner → number in ``pool``, for owners whose name begins with ``owner_prefix``."""
-        ...
-
     async def all_allocations(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
         """The allocations in all pools, and families of pools, that compilers use, of owners whose name begins with
         ``owner_prefix``."""

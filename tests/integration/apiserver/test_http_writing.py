@@ -16,7 +16,7 @@ from intentc.reconcile.failures import Conflict, Fenced, Rejected
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import HttpReadService, HttpWriteService, http_services
-from intentc.writing.service import Written
+from intentc.writing.service import Allocation, Written
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -161,7 +161,7 @@ async def test_rejections_keep_their_meaning(services: tuple[HttpWriteService, H
 async def test_numbers(services: tuple[HttpWriteService, HttpReadService]) -> None:
     write, read = services
     assert await write.allocate("route_target_number", "default/u/rt") == 8000100
-    assert await read.allocations("route_target_number", "default/") == {"default/u/rt": 8000100}
+    assert await read.all_allocations("default/") == (Allocation("route_target_number", "default/u/rt", 8000100),)
     await write.free("route_target_number", "default/u/rt", 8000100)
     await write.free("route_target_number", "default/u/rt", 8000100)
-    assert await read.allocations("route_target_number", "") == {}
+    assert await read.all_allocations("default/") == ()

@@ -24,7 +24,7 @@ from intentc.model import (
 )
 from intentc.reconcile.failures import Conflict, Fenced, Rejected
 from intentc.watch.memory import MemoryStore
-from intentc.writing.service import ReadService, WriteService
+from intentc.writing.service import Allocation, ReadService, WriteService
 
 from .conftest import PROJECT, Api
 
@@ -105,10 +105,9 @@ async def test_numbers_are_given_listed_and_freed(api: Api) -> None:
     write, read = services(api)
     value = await write.allocate("route_target_number", "default/u/rt")
     assert value == await write.allocate("route_target_number", "default/u/rt") == 8000100
-    assert await read.allocations("route_target_number", "default/") == {"default/u/rt": value}
-    assert [entry.value for entry in await read.all_allocations("default/")] == [value]
+    assert await read.all_allocations("default/") == (Allocation("route_target_number", "default/u/rt", value),)
     await write.free("route_target_number", "default/u/rt", value)
-    assert await read.allocations("route_target_number", "") == {}
+    assert await read.all_allocations("default/") == ()
 
 
 async def test_a_derived_source_makes_the_same_bytes_every_time(schema: Schema) -> None:

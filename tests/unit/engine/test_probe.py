@@ -33,9 +33,6 @@ class Server:
     async def read(self, key: Key, /) -> ReadBack | None:
         raise NotImplementedError
 
-    async def allocations(self, pool: str, owner_prefix: str, /) -> dict[str, int]:
-        raise NotImplementedError
-
     async def all_allocations(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
         raise NotImplementedError
 

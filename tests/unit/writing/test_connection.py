@@ -250,14 +250,11 @@ async def test_no_secret_is_logged_or_shown(api: ToyApi, caplog: pytest.LogCaptu
     assert TOKEN not in shown
 
 
-def test_a_user_may_be_named_in_a_domain() -> None:
-    body = login_body(Credentials("http://k", str, user_name="bob", domain_name="Default", project_id="p1"), "p")
-    assert body["auth"]["identity"]["password"]["user"] == {
-        "name": "bob",
-        "password": "p",
-        "domain": {"name": "Default"},
-    }
-    assert body["auth"]["scope"] == {"project": {"id": "p1"}}
+def test_a_project_may_be_named_in_a_domain() -> None:
+    named = Credentials("http://k", str, user_id="bob", project_name="shop", domain_name="Default")
+    auth = login_body(named, "p")["auth"]
+    assert auth["identity"]["password"]["user"] == {"id": "bob", "password": "p"}
+    assert auth["scope"] == {"project": {"name": "shop", "domain": {"name": "Default"}}}
 
 
 def test_without_a_project_the_token_has_no_scope() -> None:

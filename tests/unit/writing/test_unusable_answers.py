@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 async def failed(given: Given, credentials: bool = False) -> Failure:
     """The error of a request."""
     async with raw_server(given) as server:
-        found = Credentials(auth_url=server.url, user_name="x", password=lambda: "y") if credentials else None
+        found = Credentials(auth_url=server.url, user_id="x", password=lambda: "y") if credentials else None
         made = Connection(Endpoint(url=server.url, credentials=found))
         try:
             with pytest.raises(Failure) as caught:

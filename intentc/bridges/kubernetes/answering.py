@@ -37,7 +37,7 @@ _AGAIN = Backoff(0.2, 30.0)
 
 
 class AnswerWriter(Protocol):
-    """Writes single resources; see ``writing.mirroring.MirrorService``."""
+    """Writes single resources; see ``writing.http.MirrorService``."""
 
     def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]: ...
 

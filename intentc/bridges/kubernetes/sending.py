@@ -35,7 +35,7 @@ _REJECTED_AGAIN = 600.0
 
 
 class Writer(Protocol):
-    """Writes copies; see ``writing.mirroring.MirrorService``."""
+    """Writes copies; see ``writing.http.MirrorService``."""
 
     def put(self, key: Key, document: bytes, fence: str | None) -> asyncio.Future[Written]: ...
 

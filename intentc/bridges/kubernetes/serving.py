@@ -82,7 +82,7 @@ class Settings(NamedTuple):
 
 
 class BridgeWriter(Writer, AnswerWriter, Protocol):
-    """Writes to the API server; see ``writing.mirroring.MirrorService``."""
+    """Writes to the API server; see ``writing.http.MirrorService``."""
 
 
 def leader_of(installation: str) -> str:

@@ -27,7 +27,7 @@ from ..inspection.status_tables import Rates, is_healthy, report
 from ..journal.keeping import Keeping
 from ..watch.source import Source
 from ..watch.watch_state import Phase
-from ..writing.capabilities import Capabilities
+from ..writing.connection import Capabilities
 from .audits import PeriodicAudit
 from .takeover import TakeOver
 

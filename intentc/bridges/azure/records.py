@@ -34,7 +34,7 @@ _MESSAGE = 2000
 
 
 class RecordWriter(Protocol):
-    """Writes single resources; see ``writing.mirroring.MirrorService``."""
+    """Writes single resources; see ``writing.http.MirrorService``."""
 
     def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]: ...
 

@@ -76,10 +76,10 @@ class DirectivesClient:
         """The resource named ``name``. A uuid finds it even if its value can't be read."""
         import msgspec
 
-        from intentc.model import Key
+        from intentc.model import Key, is_uuid
 
         from .api_client import api_client
-        from .named_resources import is_uuid, named
+        from .named_resources import named
 
         key = Key(kind.name, name)
         revision = await self.mod_revision(key) if is_uuid(name) else 0
@@ -161,10 +161,9 @@ def signature(reason: str = "") -> Signature:
 def picked(name: str, candidates: Iterable[tuple[str, tuple[str, ...], _Candidate]]) -> list[_Candidate]:
     """The ``candidates`` (uuid, fq_name, value) that match ``name``: a uuid, a whole fq_name, or else the end of one.
     Raises ``CommandError`` if several names match."""
-    known = list(candidates)
-    # Joined, since an element may hold a colon itself.
-    fitting = [one for one in known if name in (one[0], ":".join(one[1]))]
-    fitting = fitting or [one for one in known if ":".join(one[1]).endswith(f":{name}")]
+    from intentc.model.matching import meant
+
+    fitting = meant(name, candidates, lambda one: (one[0], ":".join(one[1])))
     names = {uuid or fq_name: shown(uuid, fq_name) for uuid, fq_name, _ in fitting}
     if len(names) > 1:
         raise CommandError(

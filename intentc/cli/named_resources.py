@@ -6,10 +6,8 @@ is made here, and so are suggestions of similar names. Each command decides what
 
 from __future__ import annotations
 
-import difflib
 import shlex
-import uuid as uuid_module
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,12 +33,11 @@ async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
 def kind_named(schema: Schema, name: str) -> Kind:
     """The kind named ``name``, in any spelling. Raises ``CommandError`` with suggestions."""
     from intentc.loading.schemas import known_elsewhere
-    from intentc.model import snake
+    from intentc.model.matching import did_you_mean, near_kinds
 
     found = schema.spelt(name, plural=True)
     if found is None:
-        near = near_kinds(snake(name).lower(), schema.kinds)
-        hint = known_elsewhere(name) or (f"; did you mean {' or '.join(near)}?" if near else "")
+        hint = known_elsewhere(name) or did_you_mean(near_kinds(name, schema.kinds))
         raise CommandError(f"unknown kind {name!r}{hint}", next_step="`intentc get` lists the kinds")
     return found
 
@@ -64,31 +61,6 @@ def reject_kind_as_file(given: Sequence[str], schema: Schema, command: str) -> N
             next_step=f"did you mean `{command} --kind {first} {names}`?",
             code=Exit.USAGE,
         )
-
-
-def near_kinds(name: str, kinds: Iterable[str]) -> list[str]:
-    """At most three kinds that resemble ``name``: with these initials (``acl``), else of similar spelling, else with
-    this text inside (``list``)."""
-    known = sorted(kinds)
-    initials = [
-        kind for kind in known if "".join(word[:1] for word in kind.split("_")) in (name, name.removesuffix("s"))
-    ]
-    inside = [kind for kind in known if name in kind]
-    return (initials or difflib.get_close_matches(name, known, 3) or inside)[:3]
-
-
-def is_uuid(text: str) -> bool:
-    """Whether a text has the form of a uuid."""
-    try:
-        uuid_module.UUID(text)
-    except ValueError:
-        return False
-    return True
-
-
-_NEAR_NAMES = 5
-_COMPARED = 2_000
-"""Names whose spelling is compared, those of about the same length first."""
 
 
 class Meant(NamedTuple):
@@ -160,15 +132,14 @@ def _uuid_in(kind: Kind, name: str) -> str:
 
 
 def _one_of(listed: list[Meant], client: ApiClient, kind: Kind, name: str) -> Meant:
-    # Joined, since an element may hold a colon itself.
-    fitting = [one for one in listed if name in (one.uuid, ":".join(one.fq_name))]
-    fitting = fitting or [one for one in listed if ":".join(one.fq_name).endswith(f":{name}")]
-    match fitting:
+    from intentc.model.matching import meant, near
+
+    match meant(name, listed, lambda one: (one.uuid, ":".join(one.fq_name))):
         case [only]:
             return only
         case []:
-            near = near_names(name, (":".join(one.fq_name) for one in listed if one.fq_name))
-            guess = f"did you mean {' or '.join(near)}? " if near else ""
+            names = near(name, [":".join(one.fq_name) for one in listed if one.fq_name])
+            guess = f"did you mean {' or '.join(names)}? " if names else ""
             raise CommandError(
                 f"there is no {kind.name} named {name}",
                 where=client.url,
@@ -181,17 +152,3 @@ def _one_of(listed: list[Meant], client: ApiClient, kind: Kind, name: str) -> Me
                 next_step="give more of the name, or the uuid",
                 code=Exit.USAGE,
             )
-
-
-def near_names(name: str, known: Iterable[str]) -> list[str]:
-    """At most five fq_names (joined by ``:``) that resemble ``name``: those that contain it, else those whose last
-    element has a similar spelling."""
-    names = sorted(set(known))
-    last = name.rpartition(":")[2]
-    if holding := [one for one in names if name in one]:
-        return holding[:_NEAR_NAMES]
-    by_last: dict[str, list[str]] = {}
-    for one in sorted(names, key=lambda one: abs(len(one) - len(name)))[:_COMPARED]:
-        by_last.setdefault(one.rpartition(":")[2], []).append(one)
-    near = [one for each in difflib.get_close_matches(last, by_last, _NEAR_NAMES) for one in by_last[each]]
-    return near[:_NEAR_NAMES]

@@ -30,11 +30,12 @@ from intentc.model import (
     Writer,
 )
 from intentc.model.kind import BY_COMPILERS
+from intentc.model.matching import suggestion
 from intentc.model.metadata import CLAIMED, METADATA, ObjectMeta, claimed_part
 from intentc.model.status import OBSERVED, condition_of
 from intentc.model.values import Value, decode_hook, encode_hook, freeze
 
-from .visibility import Visibility, nearest
+from .visibility import Visibility
 
 _OF_MANIFESTS: dict[str, tuple[Any, Any]] = {METADATA: (ObjectMeta, ObjectMeta()), "api_version": (str, "")}
 """Fields of every kind in manifest form; a claim may set them like properties."""
@@ -164,7 +165,7 @@ class Converter:
         kind, holder = self._kind(claim.holder.kind), claim.holder
         declared, item = kind.status, claim.item
         if declared is None or item not in declared.items:
-            hint = nearest(item, declared.items if declared is not None else ())
+            hint = suggestion(item, declared.items if declared is not None else ())
             raise InvalidOutput(f"status of {kind.name}: its schema gives no {item!r} to compilers{hint}")
         slot = (kind.name, f"status.{item}")
         type_name = condition_of(item)
@@ -222,7 +223,7 @@ class Converter:
                 spec = kind.types.fields(spec.type)[step]
             declared = kind.types.field(spec)
         else:
-            raise InvalidOutput(f"{kind.name} has no property {field!r}{nearest(field, kind.properties)}")
+            raise InvalidOutput(f"{kind.name} has no property {field!r}{suggestion(field, kind.properties)}")
         codec = self._properties[kind.name, field] = _codec(*declared)
         return codec
 

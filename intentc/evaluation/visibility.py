@@ -7,14 +7,13 @@ evaluation yields.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from typing import Any
 
 from intentc.loading import Limits, parse_documents
 from intentc.loading.checking import manifest_fields
 from intentc.model import InvalidInput, Kind, Name, Schema, Writer
 from intentc.model.kind import Relation
+from intentc.model.matching import suggestion
 from intentc.model.metadata import METADATA
 from intentc.model.names import FQ_NAME, UUID
 from intentc.model.status import STATUS, STATUS_CLAIMS
@@ -78,7 +77,7 @@ class Visibility:
             return f"{kind.name}.{field} can't be read; {_UNREADABLE[field]}"
         if field == "labels" and kind.written_as_manifests:
             return f"{kind.name} has no property 'labels'; use `.metadata.labels`"
-        return f"{kind.name} has no property {field!r}{nearest(field, self._readable[kind.name])}"
+        return f"{kind.name} has no property {field!r}{suggestion(field, self._readable[kind.name])}"
 
     def relation(self, kind: str, relation: str) -> Relation | None:
         """The reference of ``kind`` by this name, None for a mention. Raises ``AttributeError`` if there is neither,
@@ -87,7 +86,7 @@ class Visibility:
         declared = holder.relations.get(relation)
         if declared is None:
             if relation not in holder.mentions:
-                known = nearest(relation, (*holder.relations, *holder.mentions))
+                known = suggestion(relation, (*holder.relations, *holder.mentions))
                 raise AttributeError(f"{kind} has no relation {relation!r}{known}")
             return None
         if declared.writer is Writer.COMPILER:
@@ -101,7 +100,7 @@ class Visibility:
         declared = self.kind(kind).indexes
         if index not in declared and index not in _EVERYWHERE:
             indexes = (*declared, *_EVERYWHERE)
-            raise InvalidInput(f"{kind} has no index {index!r}{nearest(index, indexes)}")
+            raise InvalidInput(f"{kind} has no index {index!r}{suggestion(index, indexes)}")
 
     def check_fact(self, kind: str) -> None:
         """Raises ``InvalidInput`` if ``kind`` is not declared, or not as a fact."""
@@ -112,9 +111,3 @@ class Visibility:
 def documents_in(text: str) -> list[Any]:
     """The YAML documents in a text that a resource holds. Raises ``InvalidInput``."""
     return [document.value for document in parse_documents(text, source="line", limits=_LIMITS)]
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint for a misspelt name; empty if none is near."""
-    near = difflib.get_close_matches(name, list(known), 3)
-    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from intentc.engine.live import Live
 from intentc.inspection.awaited import entry, for_intent, summed_up, why_command
-from intentc.inspection.finding import claimed_of, is_uuid
+from intentc.inspection.finding import claimed_of
 from intentc.inspection.identities import Document, name_now, of_key
 from intentc.inspection.part_sources import may_evaluate
 from intentc.inspection.resource_states import AS_DESIRED, state_of
 from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld
-from intentc.model import Key, Kind, Name, claimed
+from intentc.model import Key, Kind, Name, claimed, is_uuid
 from intentc.planning import Planner
 
 _LONGEST = 0.1

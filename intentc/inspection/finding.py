@@ -6,10 +6,8 @@ gives them. If nothing matches, or too much, the answer lists similar names.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import anyio.to_thread
 
@@ -21,7 +19,8 @@ from intentc.inspection.pending_references import referenced_names
 from intentc.inspection.shown_resources import Gathered, document_of
 from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld
-from intentc.model import HeldInput, Key, Kind, Name, Problem, ResourceClaim, object_uuid
+from intentc.model import HeldInput, Key, Kind, Name, Problem, ResourceClaim, is_uuid, object_uuid
+from intentc.model.matching import did_you_mean, fits, meant, near, near_kinds
 from intentc.planning import Planner
 
 
@@ -65,16 +64,14 @@ class _Single:
         return document_of(resource) if resource is not None else None
 
 
-def _there(world: LiveWorld, kinds: Iterable[str], meant: Iterable[tuple[str, str]]) -> list[Name]:
-    there = ((kind, world.cache.names.in_force(kind, name)) for kind, name in dict.fromkeys(meant) if kind in kinds)
+def _there(world: LiveWorld, kinds: Iterable[str], names: Iterable[tuple[str, str]]) -> list[Name]:
+    there = ((kind, world.cache.names.in_force(kind, name)) for kind, name in dict.fromkeys(names) if kind in kinds)
     states = (world.cache.state(Key(kind, uuid)) for kind, uuid in there if uuid is not None)
     return [Name(state.key.kind, state.fq_name) for state in states if state is not None]
 
 
 _MOST_CANDIDATES = 20
-_NEAR = 5
-_COMPARED = 2_000
-"""Names that are compared letter by letter with an unknown one."""
+_SHOWN_CANDIDATES = 5
 
 
 class Found(NamedTuple):
@@ -92,17 +89,9 @@ def kind_of(live: Live, text: str) -> Kind:
     found = live.world.schema.spelt(text, plural=True)
     if found is not None:
         return found
-    spelt = text.replace("-", "_").lower()
-    near = _near_kinds(spelt, [*live.world.schema.kinds, *live.names])
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise Unanswerable(404, f"unknown kind {text!r}{hint}", "`intentc get` lists the kinds", near, NamedAs.KINDS)
-
-
-def _near_kinds(text: str, kinds: list[str]) -> tuple[str, ...]:
-    """Return kinds with these initials (``acl``); else similarly spelt ones; else those that contain the text."""
-    initials = [kind for kind in kinds if "".join(word[:1] for word in kind.split("_")) == text]
-    inside = [kind for kind in kinds if text and text in kind]
-    return tuple((sorted(initials) or difflib.get_close_matches(text, kinds, 3) or _closest(text, inside))[:3])
+    kinds = near_kinds(text, [*live.world.schema.kinds, *live.names])
+    message = f"unknown kind {text!r}{did_you_mean(kinds)}"
+    raise Unanswerable(404, message, "`intentc get` lists the kinds", kinds, NamedAs.KINDS)
 
 
 async def find(live: Live, kind: str, text: str) -> Found:
@@ -111,11 +100,11 @@ async def find(live: Live, kind: str, text: str) -> Found:
     if not text:
         raise Unanswerable(400, "no name is given", "name it by its fq_name joined by ':', a unique end of it, or uuid")
     if (word := kind.lower()) in live.names:
-        meant = await called(live, word, text)
-        if not meant:
+        outside = await called(live, word, text)
+        if not outside:
             hint = "give the name as that program shows it; `intentc show` lists what exists"
             raise Unanswerable(404, f"nothing of {word} is called {text!r}", hint)
-        return _outside(live.world, word, text, meant)
+        return _outside(live.world, word, text, outside)
     declared = kind_of(live, kind)
     exact = _exact(live.world, live.planner, declared, text)
     if exact is not None:
@@ -130,8 +119,8 @@ async def find(live: Live, kind: str, text: str) -> Found:
         return Found(name, _key(live.world, name))
     if is_uuid(text):
         return await _by_uuid(live, declared, text)
-    if meant := await called(live, declared.name, text):
-        return _outside(live.world, declared.name, text, meant)
+    if outside := await called(live, declared.name, text):
+        return _outside(live.world, declared.name, text, outside)
     former = await former_resources(live, declared.name, text)
     whole = [one for one in former if ":".join(one.name.fq_name) == text]
     if len(whole or former) > 1:
@@ -145,7 +134,10 @@ async def find(live: Live, kind: str, text: str) -> Found:
     name = await _completed(
         live.world, live.planner, declared, Name(declared.name, tuple((wanted or [text])[0].split(":")))
     )
-    return Found(name, None, await anyio.to_thread.run_sync(_near, ":".join(name.fq_name), names))
+    similar = await anyio.to_thread.run_sync(
+        lambda: near(":".join(name.fq_name), [":".join(one.fq_name) for one in names])
+    )
+    return Found(name, None, similar)
 
 
 def _outside(world: LiveWorld, kind: str, text: str, names: tuple[Name, ...]) -> Found:
@@ -159,7 +151,7 @@ def _outside(world: LiveWorld, kind: str, text: str, names: tuple[Name, ...]) ->
 
 
 def _ambiguous(text: str, kind: str, candidates: Sequence[str], next_step: str) -> Unanswerable:
-    shown = ", ".join(candidates[:_NEAR]) + (", …" if len(candidates) > _NEAR else "")
+    shown = ", ".join(candidates[:_SHOWN_CANDIDATES]) + (", …" if len(candidates) > _SHOWN_CANDIDATES else "")
     message = f"{text} fits {len(candidates)} of {kind}: {shown}"
     return Unanswerable(409, message, next_step, tuple(candidates[:_MOST_CANDIDATES]))
 
@@ -211,17 +203,9 @@ async def claimed_of(planner: Planner, kind: str) -> list[Name]:
 
 
 async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
-    """Return the name ``text``; else the names that end with it, each once. Joined names are compared, since an element
-    may contain a colon."""
-    found: dict[Name, None] = {}
-    whole: Name | None = None
-    async for name in sliced(names):
-        joined = ":".join(name.fq_name)
-        if joined == text:
-            whole = whole or name
-        elif joined.endswith(f":{text}"):
-            found[name] = None
-    return found if whole is None else {whole: None}
+    """Return the names that ``text`` means, each once."""
+    found = [name async for name in sliced(names) if fits(":".join(name.fq_name), text)]
+    return dict.fromkeys(meant(text, found, lambda name: (":".join(name.fq_name),)))
 
 
 async def _by_uuid(live: Live, kind: Kind, uuid: str) -> Found:
@@ -249,42 +233,3 @@ async def _completed(world: LiveWorld, planner: Planner, kind: Kind, name: Name)
         parents = [parent async for parent in _names(world, planner, world.schema.kinds[relation.kind])]
         found.update(parent.fq_name for parent in await _meant(parents, ending))
     return Name(kind.name, (*found.pop(), last)) if len(found) == 1 else name
-
-
-def _near(text: str, called: Sequence[Name]) -> tuple[str, ...]:
-    """Return names that contain ``text`` or end with its last element; else siblings; else similarly spelt names."""
-    names = [":".join(name.fq_name) for name in called]
-    above, _, last = text.rpartition(":")
-    holding = [name for name in names if text in name] or [name for name in names if name.endswith(f":{last}")]
-    if not holding and above:
-        holding = [name for name in names if name.startswith(f"{above}:")]
-    return _closest(text, holding) or _spelt_nearly(text, last, names)
-
-
-def _closest(text: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that resemble ``text`` most, the best first."""
-    return tuple(difflib.get_close_matches(text, _comparable(text, names), _NEAR, 0.0))
-
-
-def _comparable(text: str, names: Iterable[str]) -> list[str]:
-    """Return names of about the length of ``text``, few enough to compare each letter by letter."""
-    return sorted(set(names), key=lambda name: (abs(len(name) - len(text)), name))[:_COMPARED]
-
-
-def _spelt_nearly(text: str, last: str, names: Iterable[str]) -> tuple[str, ...]:
-    candidates = _comparable(text, names)
-    by_last: dict[str, list[str]] = {}
-    for name in candidates:
-        by_last.setdefault(name.rpartition(":")[2], []).append(name)
-    whole = difflib.get_close_matches(text, candidates, _NEAR, 0.8)
-    lasts = [name for near in difflib.get_close_matches(last, by_last, _NEAR) for name in by_last[near][:_NEAR]]
-    return tuple(dict.fromkeys([*whole, *lasts]))[:_NEAR]
-
-
-def is_uuid(text: str) -> bool:
-    """Whether a text has the form of a uuid."""
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

@@ -28,6 +28,7 @@ from intentc.journal.ring import MOST_SECONDS
 from intentc.journal.ring import search as search_files
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name
+from intentc.model.matching import fits
 
 _LOG = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -126,7 +127,7 @@ async def former_resources(live: Live, kind: str, text: str) -> list[Former]:
     searched only if memory has none."""
     journal = live.journal
     found: dict[Name, Former] = {}
-    keys = {joined: key for key, joined in journal.names.items() if key.kind == kind and _fits(joined, text)}
+    keys = {joined: key for key, joined in journal.names.items() if key.kind == kind and fits(joined, text)}
     if keys:
         names = await former_names(live.journal, kind, keys)
         found = {name: Former(name, keys[joined]) for joined, name in names.items()}
@@ -154,13 +155,9 @@ def _former_in_files(directory: Path, kind: str, text: str, revision: int) -> di
             joined = ":".join(name.fq_name)
         else:
             continue
-        if key.kind == kind and _fits(joined, text):
+        if key.kind == kind and fits(joined, text):
             found.setdefault(name, Former(name, key))
     return found
-
-
-def _fits(name: str, text: str) -> bool:
-    return name == text or name.endswith(f":{text}")
 
 
 BEFORE = "before this start"

@@ -22,6 +22,7 @@ from intentc.inspection.history import BEFORE, JOURNAL, RecordedLine
 from intentc.inspection.identities import of_key, of_name
 from intentc.journal import Entry, Line, TooManyFollowers, Write
 from intentc.model import Key, Name
+from intentc.model.matching import fits
 
 DROPPED = "a line that the journal has dropped"
 ELSEWHERE = "another process"
@@ -209,4 +210,4 @@ class _Wanted:
         if self._kind and kind != self._kind:
             return False
         wanted = self._name
-        return not wanted or wanted in (name, uuid) or name.endswith(f":{wanted}")
+        return not wanted or wanted == uuid or fits(name, wanted)

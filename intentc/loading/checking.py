@@ -9,7 +9,6 @@ opaque kinds may have them. The model decodes stored values leniently.
 
 from __future__ import annotations
 
-import difflib
 import re
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -18,6 +17,7 @@ import msgspec
 
 from intentc.model import InvalidInput, Kind, Schema
 from intentc.model.manifest import flattened
+from intentc.model.matching import suggestion
 from intentc.model.metadata import CLAIMED, METADATA, METADATA_SPEC, TYPES
 from intentc.model.types import SCALARS, FieldSpec, TypeTable
 from intentc.model.values import decode_hook
@@ -54,8 +54,7 @@ def manifest_fields(schema: Schema, manifest: Any) -> tuple[Kind, tuple[str, ...
     fields = {name: value for name, value in flat.items() if name not in ("fq_name", "uuid", "annotations")}
     for name in fields:
         if name not in kind.properties and name not in _COMMON:
-            near = difflib.get_close_matches(name, kind.properties, 2)
-            raise InvalidInput(f"it has no field {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+            raise InvalidInput(f"it has no field {name!r}{suggestion(name, kind.properties, 2)}")
     for name, declared in kind.properties.items():
         if declared.required and name not in fields:
             raise InvalidInput(f"{name} must be given")

@@ -7,13 +7,13 @@ and words for people, and an unknown key gets the nearest known ones. ``in_words
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
 
+from intentc.model.matching import suggestion
 from intentc.model.problem import InvalidInput
 
 from .yaml import Located, Steps
@@ -105,17 +105,10 @@ def explained(located: Located, path: Steps, error: msgspec.ValidationError, wan
     return located.error(f"unknown key {at!r}{did_you_mean(name, known)}", steps, "UnknownKey")
 
 
-_LONGEST_MISSPELT = 100
-"""Characters of a name that is compared with known ones, which takes long for long names."""
-
-
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint to append to an error: the nearest known names, or all of at most 20."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, 2) if len(name) <= _LONGEST_MISSPELT else []
-    if near:
-        return f"; did you mean {' or '.join(near)}?"
-    return f"; known are {', '.join(names)}" if 0 < len(names) <= 20 else ""
+    return suggestion(name, names, 2) or (f"; known are {', '.join(names)}" if 0 < len(names) <= 20 else "")
 
 
 def fields_at(wanted: Any, steps: Steps) -> list[str]:

@@ -8,7 +8,6 @@ State: the kinds, which do not change once the registry is built.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -17,6 +16,7 @@ import msgspec
 
 from intentc.model.kind import Column, Index, Kind, Mention, ParentRelation, Property, Relation, Writer
 from intentc.model.manifest import Conversion, Shape, group_of
+from intentc.model.matching import suggestion
 from intentc.model.metadata import METADATA, ObjectMeta
 from intentc.model.names import RESOLVERS, kebab
 from intentc.model.problem import InvalidInput
@@ -298,9 +298,7 @@ class Schema:
         """A kind by its snake_case name. Raises ``InvalidInput`` with the nearest known names."""
         found = self.kinds.get(name)
         if found is None:
-            near = difflib.get_close_matches(name, self.kinds, 3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise InvalidInput(f"unknown kind {name!r}{hint}", reason="UnknownKind")
+            raise InvalidInput(f"unknown kind {name!r}{suggestion(name, self.kinds)}", reason="UnknownKind")
         return found
 
     def by_path(self, path: str) -> Kind | None:

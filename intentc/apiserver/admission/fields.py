@@ -7,7 +7,6 @@ strict. Clients may send Kubernetes-shaped kinds as manifests, or flat; only the
 
 from __future__ import annotations
 
-import difflib
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from intentc.loading.checking import DESCRIBED_NAME, NAME, checked_kind, checked
 from intentc.loading.checking import LONGEST_NAME as LONGEST_NAME
 from intentc.model import MARK_KEY, Kind, Schema, kebab
 from intentc.model.manifest import flattened, is_half_manifest, is_manifest
+from intentc.model.matching import suggestion
 from intentc.model.metadata import METADATA
 from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.model.stored_versions import STORED_VERSION
@@ -123,9 +123,7 @@ def _declared(kind: Kind, name: str) -> bool:
 
 def _unknown(kind: Kind, name: str) -> str:
     known = [*common_fields(kind), *kind.properties, *(f"{relation}_refs" for relation in kind.relations)]
-    near = difflib.get_close_matches(name, known, 2)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"{kebab(kind.name)} has no field {name!r}{hint}"
+    return f"{kebab(kind.name)} has no field {name!r}{suggestion(name, known, 2)}"
 
 
 METADATA_FIELDS = frozenset(

@@ -10,7 +10,6 @@ Pure functions of map and schema.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ import msgspec
 
 from intentc.logic.dependencies.reactions import SELF, Reaction, ReactionMap
 from intentc.model import Schema
+from intentc.model.matching import suggestion
 
 if TYPE_CHECKING:
     import networkx
@@ -94,8 +94,7 @@ def _unknown_kinds(reactions: ReactionMap, schema: Schema) -> Iterator[Finding]:
             named.append((reaction.cause, reaction.source))
         for kind, source in named:
             if kind not in schema:
-                near = difflib.get_close_matches(kind, [*schema.kinds, SELF], 2)
-                hint = f"; did you mean {' or '.join(near)}?" if near else "; take it out, or declare it in a schema"
+                hint = suggestion(kind, [*schema.kinds, SELF], 2) or "; take it out, or declare it in a schema"
                 yield Finding(source, "error", "UnknownKind", f"unknown kind {kind!r}{hint}")
 
 

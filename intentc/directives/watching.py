@@ -69,7 +69,7 @@ class DirectiveWatch:
     async def load(self) -> None:
         """Obey the stored directives, before anything is evaluated. Waits while the store can't be read."""
         listing = await persist(
-            lambda: list_all(self._store, self._layout, lambda key: None),
+            lambda: list_all(self._store, self._layout),
             "the directives can't be read",
             log=_LOG,
             wait=self._retries.next_wait,
@@ -111,7 +111,7 @@ class DirectiveWatch:
         while True:
             await anyio.sleep(self._relist_period)
             try:
-                listing = await list_all(self._store, self._layout, lambda key: None)
+                listing = await list_all(self._store, self._layout)
             except Failure as error:
                 _LOG.debug("the directives can't be read again: %s", error)
                 continue

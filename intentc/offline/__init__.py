@@ -1,7 +1,6 @@
 """Runs the engine over memory: ``intentc compile``, audits against a compile from scratch, and plans.
 
-State: the engines and stores in memory that it makes. It writes to no live system; ``audit`` and ``preview`` read one,
-and ``preview`` saves plans in files.
+It writes to no live system; ``audit`` and ``preview`` read one, and ``preview`` saves plans in files.
 """
 
 

@@ -5,9 +5,6 @@ so nothing is written or allocated. An allocation that an intent still needs is 
 for another difference to be repaired (its target is missing, or is to be replaced) is reported with what it waits for.
 Allocations, directives and retained values are the present ones, also for an older revision; paused, dropped and
 suspect intents are so here as well.
-
-State: that engine, in memory, until the comparison is done. ``apply_directives`` changes the engine whose actions it
-gets.
 """
 
 from __future__ import annotations
@@ -141,7 +138,7 @@ async def audit(
     """
     began = time.perf_counter()
     await KnownFields(store, loaded.schema, installation=installation).load()
-    listing = await list_all(store, Layout.of(f"/{path}/"), _ignore, revision=revision)
+    listing = await list_all(store, Layout.of(f"/{path}/"), revision=revision)
     engine = assemble(
         loaded,
         DryRun(),
@@ -265,7 +262,3 @@ def _is_owned(world: LiveWorld, key: Key) -> bool:
     except HeldInput:
         return False
     return resource is not None and resource.mark is not None and resource.mark.installation == world.installation
-
-
-def _ignore(key: str) -> None:
-    """Ignore keys of another form: the live watch logs them."""

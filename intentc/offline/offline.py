@@ -4,8 +4,6 @@
 caller's task in a fixed order. By default the uuids that a live server chooses are derived from names, and its time
 stands still, so that the same input gives the same bytes; a caller may pass another ``Source``. Numbers that owners
 already have can be given to them again.
-
-State: that engine, its store, the seeds, and the numbers that were given, in memory.
 """
 
 from __future__ import annotations
@@ -133,12 +131,10 @@ class Offline:
         engine = self.engine
         if not engine.listed:
             await engine.load_allocations()
-            await engine.step([(await list_all(self.store, self._layout, _ignore)).snapshot])
+            await engine.step([(await list_all(self.store, self._layout)).snapshot])
         while True:
             batches = self.store.batches(self._layout.prefix, engine.revision)
-            worked = await engine.step(
-                [Batch(batch.revision, self._layout.changes(batch.events, _ignore)) for batch in batches]
-            )
+            worked = await engine.step([Batch(batch.revision, self._layout.changes(batch.events)) for batch in batches])
             if not (worked or batches):
                 return
 
@@ -191,7 +187,3 @@ class _NumberingWriteService(LocalWriteService):
 def _place(name: str) -> str:
     """Return the placeholder that owns the number of an owner that doesn't exist yet."""
     return f"given/{name}"
-
-
-def _ignore(key: str) -> None:
-    """Ignore keys of another form: this store has none."""

@@ -70,7 +70,7 @@ class _RetainedIn(Generic[T]):
 
     async def list(self) -> dict[Key, T]:
         """All retained values, by intent. Raises ``Failure``. Unreadable ones are left out."""
-        listing = await list_all(self._store, self._layout, lambda key: None)
+        listing = await list_all(self._store, self._layout)
         found = [self._decoded(change) for change in listing.snapshot.changes]
         return {one.key: one for one in found if one is not None}
 

@@ -126,7 +126,7 @@ class ProblemReports:
 
     async def _begin(self) -> None:
         """Read what former processes stored. Nothing is removed before the problems of this one have settled."""
-        listing = await list_all(self._store, self._layout, lambda key: None)
+        listing = await list_all(self._store, self._layout)
         self._stored, self._keys, self._subjects, now = {}, {}, {}, self._clock()
         self._since = {subject: since for subject, since in self._since.items() if subject in self._due}
         self._due = dict.fromkeys(self._states.problem_counts.subjects, now + _SETTLE_SECONDS)

@@ -45,7 +45,9 @@ class Layout(NamedTuple):
             return None
         return Change(*parsed, item.value, item.create_revision, item.mod_revision)
 
-    def changes(self, events: tuple[WatchEvent, ...], foreign: Callable[[str], None]) -> tuple[Change, ...]:
+    def changes(
+        self, events: tuple[WatchEvent, ...], foreign: Callable[[str], None] = lambda key: None
+    ) -> tuple[Change, ...]:
         """The changes of one revision, in order."""
         found = []
         for item, deleted in events:

@@ -47,15 +47,15 @@ class Listing(NamedTuple):
 async def list_all(
     store: Store,
     layout: Layout,
-    foreign: Callable[[str], None],
+    foreign: Callable[[str], None] = lambda key: None,
     limits: PageLimits = DEFAULT_PAGES,
     *,
     revision: int = 0,
     on_page: Callable[[int, int], None] = lambda read, count: None,
 ) -> Listing:
-    """List all resources at one revision: now, or at ``revision``. ``on_page`` is called with the number of keys read
-    so far, and of all keys. Raises ``Failure``; ``Compacted`` if compaction overtook five lists, or if ``revision``
-    is compacted."""
+    """List all resources at one revision: now, or at ``revision``. ``foreign`` is called with each key of another form,
+    ``on_page`` with the number of keys read so far, and of all keys. Raises ``Failure``; ``Compacted`` if compaction
+    overtook five lists, or if ``revision`` is compacted."""
     for attempt in range(_ATTEMPTS):
         try:
             return await _list_once(store, layout, foreign, limits, revision, on_page)

@@ -192,7 +192,7 @@ class Follower:
         try:
             found = await self._store.range(self._layout.value(key), revision=change.mod_revision - 1)
         except Compacted:
-            listing = await list_all(self._store, Keys.of(f"/{self._layout.path}/"), lambda _: None)
+            listing = await list_all(self._store, Keys.of(f"/{self._layout.path}/"))
             self._snapshot = listing.snapshot
             return set()
         return self._entries(key, found.items[0].value) if found.items else set()

@@ -3,8 +3,6 @@
 ``copying`` reads the live world and copies it into a store in memory, ``trial`` runs the engine and the API server over
 that, ``planning`` reports the difference (``report``, which also saves it) without ``provisional`` values; ``reacting``
 compares reaction maps. The commands read the input, carry it out, and show the plan.
-
-State: the copies and their engines, in memory.
 """
 
 from intentc.offline.preview.copying import Gathered, gather

@@ -3,7 +3,7 @@
 Why a copy of the API server's entries: admission needs names, holders and pools in addition to the resources. They are
 computed from the resources, so that it does not matter which server wrote these. Resources keep their revisions. An
 entry of the index or a pool that can't be read is copied as it is, so that the copy's API server rejects what the live
-one would reject. Only numbers that occur nowhere in the world are free in the copy, so that ``unknown`` recognizes
+one would reject. Only numbers that occur nowhere in the world are free in the copy, so that ``provisional`` recognizes
 those that it gives. Nothing that is done with the copy reaches the original.
 """
 
@@ -58,7 +58,7 @@ class Gathered(NamedTuple):
 async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, installation: str) -> Gathered:
     """Read everything under ``/<path>/`` now. Raises ``Failure`` and ``AllocationsUnreadable``."""
     await KnownFields(store, schema, installation=installation).load()
-    listing = await list_all(store, KeyLayout.of(f"/{path}/"), _ignore)
+    listing = await list_all(store, KeyLayout.of(f"/{path}/"))
     revision = listing.snapshot.revision
     links: frozenset[str] | None = None
     names: dict[str, bytes] = {}
@@ -105,10 +105,6 @@ async def _below(store: Store, prefix: str, revision: int, *, keys_only: bool = 
         first = page.items[-1].key + "\0"
 
 
-def _ignore(key: str) -> None:
-    """Ignore keys of another form: the live watch logs them."""
-
-
 LAYOUT = Layout(PATH)
 """The keys of the copy."""
 
@@ -128,7 +124,12 @@ def copy_of(gathered: Gathered, schema: Schema, pools: Collection[str], text: st
     that occurs in ``text`` is allocated in it."""
     snapshot = gathered.snapshot
     items = [
-        KeyValue(LAYOUT.value(Key(change.kind, change.uuid)), change.value or b"", *_revisions(change))
+        KeyValue(
+            LAYOUT.value(Key(change.kind, change.uuid)),
+            change.value or b"",
+            change.create_revision,
+            change.mod_revision,
+        )
         for change in snapshot.changes
     ]
     revision = snapshot.revision
@@ -136,10 +137,6 @@ def copy_of(gathered: Gathered, schema: Schema, pools: Collection[str], text: st
     index |= _pools(gathered.pools, gathered.allocations, pools, _numbers_in(snapshot.changes, text))
     items += [KeyValue(key, value, revision, revision) for key, value in index.items()]
     return MemoryStore.holding(items, revision, max_txn_ops=_UNLIMITED)
-
-
-def _revisions(change: Change) -> tuple[int, int]:
-    return change.create_revision, change.mod_revision
 
 
 def _index(
@@ -239,7 +236,7 @@ def _distinguishable(free: list[tuple[int, int]], numbers: frozenset[int]) -> li
     found = (
         number
         for start, end in (free if from_below else reversed(free))
-        for number in _in_order(max(start, _LEAST_DISTINGUISHABLE), end, from_below)
+        for number in range(max(start, _LEAST_DISTINGUISHABLE), end)[:: 1 if from_below else -1]
         if number not in numbers
     )
     ranges: list[tuple[int, int]] = []
@@ -249,7 +246,3 @@ def _distinguishable(free: list[tuple[int, int]], numbers: frozenset[int]) -> li
         else:
             ranges.append((number, number + 1))
     return ranges or free
-
-
-def _in_order(start: int, end: int, from_below: bool) -> range:
-    return range(start, end) if from_below else range(end - 1, start - 1, -1)

@@ -3,16 +3,14 @@
 First the copy converges by itself: the plan lists those writes apart (``due``), since they come with or without the
 input. Then the caller's function carries out the input, with the code of ``apply`` and ``delete``, and the copy
 converges again. Nothing is written to the live world. For ``reacting`` it reports how two converged copies differ.
-
-State: one plan under way, in memory. It changes the trial that it gets, and nothing else. ``progress`` is called before
-each step.
 """
 
 from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 
 import msgspec
 
@@ -21,15 +19,15 @@ from intentc.engine.live import Live
 from intentc.engine.state_tables import StateTables
 from intentc.inspection.differences import Field, differences, differing_values
 from intentc.inspection.read_secrets import secrets_in
+from intentc.inspection.traversal import reached
 from intentc.logic import LiveWorld
 from intentc.logic.live_world import reads_of_resource
 from intentc.model import Key, Name, Problem
 from intentc.model.reads import fact_read, presence_read
 from intentc.model.sensitive import concealed, without
-from intentc.offline.preview.provisional import Provisional
+from intentc.offline.preview.provisional import Provisional, Unknown
 from intentc.offline.preview.report import CREATE, DELETE, UPDATE, Change, Owner, Plan, Withheld, summary_of
 from intentc.offline.preview.trial import Changed, Moment, Moments, Trial, differing
-from intentc.offline.preview.unknown import Unknown
 from intentc.watch.protocol import KeyValue
 from intentc.writing.connection import Connection
 
@@ -63,20 +61,15 @@ def blamed(blame: Mapping[str, frozenset[Key]], paths: Iterable[str]) -> frozens
 
 def _concerned(world: LiveWorld, states: StateTables, given: Iterable[Key]) -> list[Key]:
     """Return the intents of ``given`` and those that read them, also through facts; held ones are left out."""
-    waiting = dict.fromkeys(key for key in given if world.exists(key))
-    for key in tuple(waiting):
-        for read in reads_of_resource(world, key):
-            waiting |= dict.fromkeys(sorted(world.reads.readers(read)))
-    seen: dict[Key, None] = {}
-    order = list(waiting)[::-1]
-    while order and len(seen) < _MOST:
-        key = order.pop()
-        if key in seen:
-            continue
-        seen[key] = None
+    there = [key for key in given if world.exists(key)]
+    reads = [read for key in there for read in reads_of_resource(world, key)]
+
+    def of_facts(key: Key) -> Iterator[Key]:
         for fact in world.facts_of(key):
-            order += world.reads.readers(fact_read(*fact)) | world.reads.readers(presence_read(*fact)) | {fact}
-    return [key for key in seen if key.kind in world.intent_kinds and key not in states.held]
+            yield from world.reads.readers(fact_read(*fact)) | world.reads.readers(presence_read(*fact)) | {fact}
+
+    seen = reached([*there, *(reader for read in reads for reader in sorted(world.reads.readers(read)))], of_facts)
+    return [key for key in islice(seen, _MOST) if key.kind in world.intent_kinds and key not in states.held]
 
 
 def _meet(part: str, path: str) -> bool:
@@ -239,10 +232,8 @@ class _ChangeReport:
             return ()
         before, after = self._document(changed, changed.before), self._document(changed, changed.after)
         return tuple(
-            Field(self._unknown.text(path), self._unknown.value(old), self._unknown.value(new))
-            for path, old, new in (
-                (field.field, field.before, field.after) for field in differences(kind, before, after, hidden)
-            )
+            Field(self._unknown.text(one.field), self._unknown.value(one.before), self._unknown.value(one.after))
+            for one in differences(kind, before, after, hidden)
         )
 
     def _document(self, changed: Changed, item: KeyValue | None) -> Document | None:
@@ -282,16 +273,11 @@ class _ChangeReport:
     def _without_facts(self, keys: Iterable[Key]) -> frozenset[Key]:
         """Replace the intents of facts in ``keys`` by the former and present contributors, recursively."""
         resting, done = self._moments.resting.contributors, self._moments.done.contributors
-        found, seen, waiting = set[Key](), set[Key](), list(keys)
-        while waiting:
-            key = waiting.pop()
-            contributors = resting.get(key, frozenset()) | done.get(key, frozenset())
-            if not contributors:
-                found.add(key)
-            elif key not in seen:
-                seen.add(key)
-                waiting += contributors
-        return frozenset(found)
+
+        def contributors(key: Key) -> frozenset[Key]:
+            return resting.get(key, frozenset()) | done.get(key, frozenset())
+
+        return frozenset(key for key in reached(keys, contributors) if not contributors(key))
 
     def _problem(self, problem: Problem) -> Problem:
         unknown = self._unknown

@@ -1,20 +1,85 @@
-"""Collects the provisional values of a trial: numbers, uuids and addresses that only the real server can choose.
+"""Replaces the provisional values of a trial by placeholders such as ``<POOL for NAME>`` and ``<uuid of NAME>``.
 
-``unknown`` replaces them in a plan by texts such as ``<POOL for NAME>``. A plan also lists the numbers that the input
-would give to owners and free; they are found here.
+The numbers, uuids and addresses of a copy are provisional: only the real API server can choose them. A plan must not
+show one, so wherever it occurs, in a name or in a value, its placeholder is shown. ``Provisional`` finds these values,
+and the numbers that the input would give to owners and free; ``Unknown`` replaces them.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
 
 from intentc.apiserver.admission import NO_RULES, RULES
 from intentc.apiserver.admission.rules import Change as Admitted
 from intentc.apiserver.admission.rules import Number as Taken
 from intentc.apiserver.documents import Document
 from intentc.offline.preview.report import PlannedAllocation
-from intentc.offline.preview.trial import Moments, Trial
-from intentc.offline.preview.unknown import Unknown
+from intentc.offline.preview.trial import UUID, Moments, Trial
 
+_MAC = re.compile(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}")
+_CANDIDATE = re.compile(rf"{UUID.pattern}|{_MAC.pattern}|(?<!\d)\d{{4,18}}(?!\d)")
 GIVEN, FREED = "given", "freed"
+
+
+class Unknown:
+    """Replaces provisional values. ``numbers``, ``uuids``, ``addresses``: value → its placeholder."""
+
+    def __init__(
+        self, numbers: Mapping[int, str], uuids: Mapping[str, str], addresses: Mapping[str, str] | None = None
+    ) -> None:
+        self._numbers = numbers
+        self._uuids = uuids
+        self._addresses = addresses or {}
+        self._candidate = _CANDIDATE
+        if addresses:
+            either = "|".join(map(re.escape, addresses))
+            self._candidate = re.compile(rf"(?<![\w.:])(?:{either})(?![\w.:])|{_CANDIDATE.pattern}")
+        # Hardware addresses may consist of a uuid's first bytes.
+        self._beginnings = {uuid.replace("-", "")[:10]: placeholder for uuid, placeholder in uuids.items()}
+
+    def along_with(self, other: Unknown) -> Unknown:
+        """Return the union of both."""
+        return Unknown(
+            {**self._numbers, **other._numbers},
+            {**self._uuids, **other._uuids},
+            {**self._addresses, **other._addresses},
+        )
+
+    def text(self, text: str) -> str:
+        """Return ``text`` without provisional values."""
+        return self._candidate.sub(self._instead, text) if self._numbers or self._uuids else text
+
+    def value(self, value: Any) -> Any:
+        """Return a JSON value without provisional values; a provisional number becomes a text."""
+        match value:
+            case str():
+                return self.text(value)
+            case bool():
+                return value
+            case int():
+                return self._numbers.get(value, value)
+            case dict():
+                return {self.text(name): self.value(inner) for name, inner in value.items()}
+            case list() | tuple():
+                return [self.value(inner) for inner in value]
+        return value
+
+    def uuid(self, uuid: str) -> str | None:
+        """Return a resource's uuid, None if it is provisional."""
+        return None if uuid in self._uuids else uuid
+
+    def _instead(self, match: re.Match[str]) -> str:
+        text = match[0]
+        if text in self._addresses:
+            return self._addresses[text]
+        if "-" in text:
+            return self._uuids.get(text, text)
+        if ":" in text:
+            placeholder = self._beginnings.get(text[3:].replace(":", ""))
+            return f"<address from {placeholder[1:]}" if placeholder else text
+        return self._numbers.get(int(text), text)
 
 
 class Provisional:
@@ -72,22 +137,20 @@ class Provisional:
             name = await trial.identity(uuid)
             document = await trial.stored(name, uuid) if name is not None else None
             address = (document or {}).get(f"{name.kind}_address") if name is not None else None
-            if name is not None and address and address not in trial.text:
-                found[address] = f"<address for {trial.drawn.shown(':'.join(name.fq_name))}>"
+            if address and address not in trial.text:
+                found[address] = f"<address for {await trial.shown_name(uuid)}>"
         return found
 
     async def _owner(self, owner: str) -> str:
         """Return the name of a number's owner; of a fact, its kind and name."""
-        name = await self._trial.identity(_uuid_in(owner))
-        if name is not None:
-            return self._trial.drawn.shown(":".join(name.fq_name))
-        return next((str(key) for key in self._trial.intent_of(_uuid_in(owner))), owner)
+        uuid = _uuid_in(owner)
+        return await self._trial.shown_name(uuid) or next(map(str, self._trial.intent_of(uuid)), owner)
 
     async def _pool(self, pool: str) -> str:
         """Return the name of a pool; of one of a family, with the name of the resource that it belongs to."""
         family, colon, part = pool.partition(":")
-        name = await self._trial.identity(part) if part else None
-        return family + colon + self._trial.drawn.shown(":".join(name.fq_name)) if name is not None else pool
+        name = await self._trial.shown_name(part) if part else None
+        return family + colon + name if name else pool
 
     async def _shown_number(self, number: int, owner: str) -> int:
         """Return the number as a field shows it: admission may add an offset."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from intentc.inspection.traversal import reached
 from intentc.loading.resources import ANSWER_VERSION
 from intentc.logic import LiveWorld
 from intentc.logic.coverage import Missing, coverage
@@ -64,13 +65,9 @@ class Changed(NamedTuple):
     action: str
 
 
-def compared(world: LiveWorld, before: ReactionMap, after: ReactionMap) -> tuple[list[EdgeChange], list[Reach]]:
-    """Return how two maps differ in ``world``: the edges, and the reach of each kind that these may
-    affect."""
-    return _Comparison(world, before, after).result()
+class _Difference:
+    """How two maps differ in ``world``: the edges, and the reach of each kind that these may affect."""
 
-
-class _Comparison:
     def __init__(self, world: LiveWorld, before: ReactionMap, after: ReactionMap) -> None:
         self._world = world
         self._changed = _changed(before, after)
@@ -158,11 +155,7 @@ def _leading_to(changes: Collection[Changed], maps: Collection[ReactionMap]) -> 
         states.setdefault((edge.kind, edge.cause), set()).add((edge.to, edge.kind))
     found: dict[str, list[int]] = {}
     for origin in sorted({kind for kind, cause in states if cause == SELF}):
-        seen, waiting = {(origin, SELF)}, [(origin, SELF)]
-        while waiting:
-            news = states.get(waiting.pop(), set()) - seen
-            seen |= news
-            waiting.extend(news)
+        seen = set(reached([(origin, SELF)], lambda state: states.get(state, ())))
         places = [place for place, one in enumerate(changes) if (one.edge.kind, one.edge.cause) in seen]
         if places:
             found[origin] = places
@@ -209,7 +202,7 @@ async def compare(compiler: str, before: Trial, after: Trial, *, progress: Progr
     resting = await before.rest()
     progress("following changes by both maps")
     world = before.engine.world
-    changed, reach = compared(world, old, new)
+    changed, reach = _Difference(world, old, new).result()
     progress("comparing the maps with the recorded reads")
     missing, former = _missing(world, new), _missing(world, old)
     progress("compiling a second copy with the new map")

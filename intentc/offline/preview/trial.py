@@ -4,12 +4,11 @@ The engine, the admission and the transactions are the real ones; only the store
 live system would do, and a plan is the difference between two of its moments. It also says what the copy holds at a
 revision: resources, names, numbers, owners. What bridges would do, removing the finalizers of what is being deleted, it
 does itself.
-
-State: the copy, the engine over it, and the uuids that were drawn, in memory. It changes these alone.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
@@ -18,22 +17,44 @@ from intentc.apiserver.admission.well_known import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
 from intentc.apiserver.documents import Document, decode, decode_entry
 from intentc.apiserver.errors import BrokenEntry, Malformed
+from intentc.apiserver.sources import DerivedSource, RandomSource
 from intentc.inspection.awaited import unmade
 from intentc.inspection.read_secrets import Behind, holders_of_secrets, read_for_each
 from intentc.inspection.shown_resources import in_order, lower_level, shown
+from intentc.inspection.traversal import reached
 from intentc.model import Change as Stored
 from intentc.model import InvalidInput, Key, Name, Problem, Resource
 from intentc.model.metadata import FINALIZERS
 from intentc.offline.audit import apply_directives
 from intentc.offline.offline import Offline
 from intentc.offline.preview.copying import LAYOUT, Gathered, copy_of
-from intentc.offline.preview.unknown import Drawn
 from intentc.planning import DeleteGuard
 from intentc.plugins import Loaded
 from intentc.watch.protocol import KeyValue, prefix_end
 from intentc.writing.connection import Connection, in_process
 
 Result = TypeVar("Result")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Drawn(DerivedSource):
+    """Chooses provisional uuids and records them. ``uuids``: uuid → its placeholder."""
+
+    def __init__(self) -> None:
+        self.uuids: dict[str, str] = {}
+
+    def uuid(self, name: Name, purpose: str = "") -> str:
+        made = super().uuid(name, purpose)
+        self.uuids[made] = "<uuid>" if purpose else f"<uuid of {self.shown(':'.join(name.fq_name))}>"
+        return made
+
+    def now(self) -> str:
+        """The clock's: what is created in the copy is younger than what exists, as it will be."""
+        return RandomSource().now()
+
+    def shown(self, name: str) -> str:
+        """Return a name as a placeholder contains it: UUID stands for a provisional uuid in it."""
+        return UUID.sub(lambda match: "UUID" if match[0] in self.uuids else match[0], name)
 
 
 class Moment(NamedTuple):
@@ -167,15 +188,11 @@ class Trial:
 
     def _contributors(self, intents: Iterable[Key]) -> dict[Key, frozenset[Key]]:
         """Return intent of a fact → its contributors, for ``intents`` and, recursively, the contributors."""
-        found: dict[Key, frozenset[Key]] = {}
-        waiting = list(intents)
-        while waiting:
-            key = waiting.pop()
-            contributors = frozenset(origin for origin, _ in self.engine.world.contributions(key.kind, key.uuid))
-            if contributors and key not in found:
-                found[key] = contributors
-                waiting += contributors
-        return found
+
+        def contributors(key: Key) -> frozenset[Key]:
+            return frozenset(origin for origin, _ in self.engine.world.contributions(key.kind, key.uuid))
+
+        return {key: found for key in reached(intents, contributors) if (found := contributors(key))}
 
     async def revision(self) -> int:
         """Return the copy's present revision; it starts at the live world's."""
@@ -233,6 +250,11 @@ class Trial:
                 with suppress(BrokenEntry):
                     return decode_entry(item.value, Name, item.key)
         return None
+
+    async def shown_name(self, uuid: str) -> str | None:
+        """Return the joined name of the resource with this uuid, as a placeholder contains it."""
+        name = await self.identity(uuid)
+        return self.drawn.shown(":".join(name.fq_name)) if name is not None else None
 
     async def stored(self, name: Name, uuid: str) -> Document | None:
         """Return the resource of this name and uuid as it is now; if it was deleted, as at the start."""

@@ -69,7 +69,7 @@ class _Sent(NamedTuple):
     nonce: str
     serial: int
     names: set[str] | None
-    trial: list[Version]
+    trial: Sequence[Version]
     until: float
     """Until when others wait for the answer."""
     addresses: dict[str, tuple[str, ...]]
@@ -101,16 +101,19 @@ class _Subscription:
 
 
 class _Step(NamedTuple):
+    """A response of a round.
+
+    ``serial``: at which its content was fixed; ``trial``: the versions on trial in it; ``endpoints``: the names under
+    which its clusters want endpoints.
+    """
+
     kind: Type
     names: set[str]
-    resources: list[Resource]
-    deleted: list[str]
-    endpoints: set[str]
-    """The names under which these clusters want endpoints."""
-    trial: list[Version]
-    """The versions on trial in this step."""
     serial: int
-    """The serial at which its content was fixed."""
+    resources: Sequence[Resource] = ()
+    deleted: Sequence[str] = ()
+    trial: Sequence[Version] = ()
+    endpoints: frozenset[str] = frozenset()
 
 
 class Session:
@@ -270,7 +273,7 @@ class Session:
             return
         self._count("nack", request.kind)
         subscription.accepted = ()  # which of them it has is unknown, and what it rejects must not be sent again
-        if not self._rejections.on_rejection(request.kind, sent.names, sent.trial, request.error):
+        if not self._rejections.on_rejection(request.kind, sent.names, list(sent.trial), request.error):
             return
         subscription.blocked_until = sent.serial + 1
         subscription.dirty |= sent.names if sent.names is not None else set(self._world.served.resources(request.kind))
@@ -389,16 +392,14 @@ class Session:
         if self._whole:
             there = self._world.served.resources(Type.CLUSTERS)
             former = [one for one in subscription.accepted if one.name not in there]
-            first, last = step._replace(resources=[*step.resources, *former]), step._replace(endpoints=set())
-            last = last._replace(deleted=[one.name for one in former])
-            return [*steps[:place], first, *steps[place + 1 :], last] if former else steps
-        if not step.deleted:
-            return steps
-        first, last = (
-            step._replace(deleted=[]),
-            _Step(step.kind, set(step.deleted), [], step.deleted, set(), [], step.serial),
-        )
-        return [*steps[:place], first, *steps[place + 1 :], last]
+            deleted: Sequence[str] = [one.name for one in former]
+            first = step._replace(resources=[*step.resources, *former])
+            last = step._replace(deleted=deleted, endpoints=frozenset())
+        else:
+            deleted = step.deleted
+            first = step._replace(deleted=())
+            last = _Step(step.kind, set(deleted), step.serial, deleted=deleted)
+        return [*steps[:place], first, *steps[place + 1 :], last] if deleted else steps
 
     def _hand_over(self, subscription: _Subscription) -> list[_Step]:
         """The step that removes listeners that hand an address over, before the step of all listeners; or none.
@@ -413,7 +414,7 @@ class Session:
             return []
         others = [one for one in there.values() if one.name not in leaving | coming] if self._whole else []
         trial = world.trial(kind, {one.name for one in others})
-        return [_Step(kind, leaving, others, sorted(leaving), set(), trial, world.serial)]
+        return [_Step(kind, leaving, world.serial, others, sorted(leaving), trial)]
 
     def _steps(self, kind: Type, subscription: _Subscription) -> list[_Step]:
         """The steps of one type: one, except that names without a route configuration are sent in parts."""
@@ -423,7 +424,7 @@ class Session:
         known, rest, serial = subscription.dirty - unknown, iter(unknown), self._world.serial
         steps = [self._step(kind, known, subscription)] if known else []
         while names := set(islice(rest, _NAMES)):
-            steps.append(_Step(kind, names, [], [], set(), [], serial))
+            steps.append(_Step(kind, names, serial))
         return steps
 
     def _step(self, kind: Type, names: set[str], subscription: _Subscription) -> _Step:
@@ -435,9 +436,9 @@ class Session:
             missing -= self._former
         deleted = sorted(name for name in missing if not world.retains(kind, name))
         sent = list(world.served.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
-        endpoints = world.endpoints_of(found) if kind is Type.CLUSTERS else set[str]()
+        endpoints = world.endpoints_of(found) if kind is Type.CLUSTERS else frozenset[str]()
         trial = world.trial(kind, None if self._whole and kind in WILDCARD else names)
-        return _Step(kind, set(names), sent, deleted, endpoints, trial, world.serial)
+        return _Step(kind, set(names), world.serial, sent, deleted, trial, endpoints)
 
     def _say(self, step: _Step) -> Response | None:
         everything = self._whole and step.kind in WILDCARD

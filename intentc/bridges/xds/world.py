@@ -101,10 +101,10 @@ class World:
         """Routes and listeners that wait → the clusters that they wait for."""
         return {key: state.waits_for for key, state in self._waiting.items()}
 
-    def endpoints_of(self, clusters: Iterable[str]) -> set[str]:
+    def endpoints_of(self, clusters: Iterable[str]) -> frozenset[str]:
         """The names under which those of these clusters that are in force ask for their endpoints."""
         found = (self._clusters[name].version for name in clusters if name in self._clusters)
-        return {version.endpoints for version in found if version is not None and version.endpoints}
+        return frozenset(version.endpoints for version in found if version is not None and version.endpoints)
 
     def want(self, key: Key, version: Version | None, rejection: str = "", *, is_recorded: bool = True) -> None:
         """Apply the version of an element that etcd holds now; see ``ElementState.want``.

@@ -16,7 +16,6 @@ from .directive import (
     directives_prefix,
     hold_suspects,
 )
-from .obeying import OperatorActions
 from .watching import DirectiveWatch
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "DirectiveWatch",
     "Drop",
     "Kept",
-    "OperatorActions",
     "Pause",
     "Retry",
     "Suspect",

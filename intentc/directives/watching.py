@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -24,7 +24,11 @@ from intentc.watch.protocol import Store
 from intentc.watch.source import Source
 
 from .directive import Book, Kept, directives_prefix
-from .obeying import DirectiveExecutor, OperatorActions, RunningEngine
+from .obeying import DirectiveExecutor
+
+if TYPE_CHECKING:
+    from intentc.engine.engine import Engine
+    from intentc.engine.operator_actions import OperatorActions
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
@@ -45,7 +49,7 @@ class DirectiveWatch:
         store: Store,
         installation: str,
         operator_actions: OperatorActions,
-        engine: RunningEngine,
+        engine: Engine,
         *,
         heartbeat: Heartbeat | None = None,
         period: float = _PERIOD,

@@ -22,7 +22,10 @@ DROPPED = "Dropped"
 
 
 class OperatorActions:
-    """The operator actions over one engine's stages and queues."""
+    """The operator actions over one engine's stages and queues.
+
+    Three reasons to stop are independent: what is paused, dropped or suspect stays so until its own opposite is called.
+    A repeated call replaces the message or the revision; ``retry`` ends none of the three."""
 
     def __init__(
         self, world: LiveWorld, planner: Planner, states: StateTables, drift: Drift, jobs: Jobs, objects: Objects

@@ -5,7 +5,7 @@ are wanted. ``known_fields`` keeps the names of the fields that earlier schemas 
 an intent yields from such a value; the engine knows which intents are held.
 """
 
-from .keeper import Keeper, RunningEngine
+from .keeper import Keeper
 from .known_fields import KnownFields, known_fields_prefix
 from .values import KnownValues, RetainedFacts, RetainedValues, retained_facts_prefix, retained_prefix
 
@@ -15,7 +15,6 @@ __all__ = [
     "KnownValues",
     "RetainedFacts",
     "RetainedValues",
-    "RunningEngine",
     "known_fields_prefix",
     "retained_facts_prefix",
     "retained_prefix",

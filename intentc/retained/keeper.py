@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import anyio
 
 from intentc.model import HeldFacts, Key, Resource
 from intentc.reconcile.failures import Failure, Unavailable
+
+if TYPE_CHECKING:
+    from intentc.engine.engine import Engine
 
 T = TypeVar("T", bound=Resource | HeldFacts)
 
@@ -32,20 +35,6 @@ class Retained(Protocol[T]):
     async def remove(self, key: Key) -> None: ...
 
 
-class RunningEngine(Protocol):
-    """The engine whose intents are held."""
-
-    @property
-    def may_write(self) -> bool:
-        """Whether this process leads; others only read."""
-        ...
-
-    @property
-    def first_pass_complete(self) -> bool:
-        """Whether the first pass is complete, so that what is not wanted may be removed."""
-        ...
-
-
 class Keeper(Generic[T]):
     """``wanted``: what to keep now, of the intents that ``engine`` holds."""
 
@@ -53,7 +42,7 @@ class Keeper(Generic[T]):
         self,
         values: Retained[T],
         wanted: Callable[[], Mapping[Key, T]],
-        engine: RunningEngine,
+        engine: Engine,
         *,
         period: float = _PERIOD,
     ) -> None:

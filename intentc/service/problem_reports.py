@@ -23,12 +23,12 @@ import anyio
 import anyio.lowlevel
 import msgspec
 
+from intentc.engine.engine import Engine
 from intentc.engine.state_tables import StateTables
 from intentc.logic import LiveWorld
 from intentc.model import Key
 from intentc.model.bridge_keys import ProblemReport, problem_reports_prefix
 from intentc.reconcile.failures import Denied, Failure
-from intentc.retained import RunningEngine
 from intentc.watch.keys import Layout, leader_key
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Compare, Delete, Put, Relation, Store, Target
@@ -56,7 +56,7 @@ class ProblemReports:
     def __init__(
         self,
         store: Store,
-        engine: RunningEngine,
+        engine: Engine,
         states: StateTables,
         world: LiveWorld,
         *,

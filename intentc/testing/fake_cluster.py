@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from intentc.logic import LiveWorld
 from intentc.model import Resource
 from intentc.outgoing import (
     FINALIZER,
@@ -35,18 +34,14 @@ from intentc.outgoing import (
     wanted_of,
 )
 
+if TYPE_CHECKING:
+    from intentc.engine.engine import Engine
+
 _NOW = "2026-01-01T00:00:00Z"
 _IMMUTABLE = {"Job": ("template",), "Deployment": ("selector",), "DaemonSet": ("selector",)}
 """Kind → the fields of ``spec`` that a cluster does not let anybody change."""
 
 Body = dict[str, Any]
-
-
-class Engine(Protocol):
-    """An engine that has seen the manifests."""
-
-    @property
-    def world(self) -> LiveWorld: ...
 
 
 class Server(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Container, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 import msgspec
 
@@ -187,8 +187,8 @@ class SimulatedSystem:
         )
         engine = self.engine
         self._retaining: list[Keeper[Any]] = [
-            Keeper(values, engine.last_good_values, _Leader(engine)),
-            Keeper(values.facts, engine.held_facts, _Leader(engine)),
+            Keeper(values, engine.last_good_values, cast(Engine, _Leader(engine))),
+            Keeper(values.facts, engine.held_facts, cast(Engine, _Leader(engine))),
         ]
         self._delivered.clear()
 

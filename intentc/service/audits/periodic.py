@@ -16,7 +16,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import msgspec
@@ -26,6 +26,7 @@ from intentc.engine.engine import Engine
 from intentc.engine.permission import RESTORED
 from intentc.model import Key
 from intentc.offline.audit import Difference, Report
+from intentc.watch.source import Source
 
 from .look import Before, Look, Mismatch, MismatchKind, Pair, affected, repaired
 from .process import AuditFailed
@@ -39,12 +40,6 @@ _RETRY = 10.0
 
 Spawn = Callable[[], Awaitable[Report]]
 """Runs an audit. Raises ``AuditFailed``."""
-
-
-class Relisted(Protocol):
-    """Lists the store again when asked to."""
-
-    def request_listing(self, reason: str) -> None: ...
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -72,7 +67,7 @@ class PeriodicAudit:
         period: float = 3600.0,
         patience: float = 60.0,
         chance: Callable[[], float] = random.random,
-        source: Relisted | None = None,
+        source: Source | None = None,
     ) -> None:
         engine.require_restore_confirmation()
         self._engine = engine

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 import anyio
 
 from intentc.directives import DirectiveWatch
+from intentc.engine.engine import Engine
+from intentc.engine.operator_actions import OperatorActions
 from intentc.model import Key
 from intentc.reconcile.backoff import Backoff, Retries
 from intentc.watch.heartbeat import Heartbeat
@@ -19,7 +22,7 @@ FAST = Backoff(0.001, 0.01)
 
 
 @dataclass
-class RecordedActions:
+class RecordedActions(OperatorActions):
     """``calls``: what was pulled, in order. ``paused``, ``dropped``, ``suspected``: what holds now. ``withheld``: how
     many deletes of a kind; ``newest``: what ``changed_since`` knows."""
 
@@ -88,7 +91,7 @@ class Process:
             store,
             INSTALLATION,
             self.actions,
-            self,
+            cast(Engine, self),
             heartbeat=heartbeat,
             period=0.005,
             relist_period=relist_period,

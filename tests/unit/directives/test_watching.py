@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import anyio
 import pytest
 
 from intentc.directives import Book, Directive, Drop, Pause, Retry, Suspect, directives_prefix
 from intentc.directives.directive import encode
 from intentc.directives.obeying import DirectiveExecutor
+from intentc.engine.engine import Engine
 from intentc.model import Change, Key
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.protocol import Put
@@ -24,10 +28,8 @@ PREFIX = directives_prefix(INSTALLATION)
 SUSPECT = Suspect(kind="net", uuid="u", mod_revision=3)
 
 
-class FirstPassMade:
-    """An engine whose first pass is complete, in a process that leads."""
-
-    may_write = first_pass_complete = True
+LEADER = cast(Engine, SimpleNamespace(may_write=True, first_pass_complete=True))
+"""An engine whose first pass is complete, in a process that leads."""
 
 
 def _change(directive: Directive, mod_revision: int) -> Change:
@@ -178,14 +180,14 @@ async def test_a_retry_ends_the_suspicions_before_it_and_not_those_after_it(stor
 
 
 async def test_a_retry_that_is_found_late_does_not_end_a_later_suspicion(store: FaultyStore) -> None:
-    obeying = DirectiveExecutor(PREFIX, actions := RecordedActions(), FirstPassMade())
+    obeying = DirectiveExecutor(PREFIX, actions := RecordedActions(), LEADER)
     obeying.take([_change(SUSPECT, 7)], whole=False)
     obeying.take([_change(SUSPECT, 7), _change(Retry(), 5)], whole=True)
     assert actions.suspected == {U: 3}
 
 
 async def test_what_a_retry_ended_is_withdrawn_before_it(store: FaultyStore) -> None:
-    obeying = DirectiveExecutor(PREFIX, RecordedActions(), FirstPassMade())
+    obeying = DirectiveExecutor(PREFIX, RecordedActions(), LEADER)
     for change in (_change(Retry(), 1), _change(SUSPECT, 2), _change(Retry(), 3)):
         obeying.take([change], whole=False)
     assert [known.directive for known in obeying.done()] == [SUSPECT, Retry()]

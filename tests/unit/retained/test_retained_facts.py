@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
 from pytest_mock import MockerFixture
 
+from intentc.engine.engine import Engine
 from intentc.model import Fact, HeldFacts, Key, Schema
 from intentc.model.values import FrozenMap, Opaque
 from intentc.reconcile.failures import Denied, Failure
@@ -23,10 +25,8 @@ BOX = Key("box", "uid-a")
 PREFIX = retained_facts_prefix("one")
 
 
-class Leader:
-    """An engine whose first pass is complete, in a process that leads."""
-
-    may_write = first_pass_complete = True
+LEADER = cast(Engine, SimpleNamespace(may_write=True, first_pass_complete=True))
+"""An engine whose first pass is complete, in a process that leads."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -126,13 +126,13 @@ async def test_the_leader_keeps_facts_writes_none_twice_and_removes_those_of_who
     store: MemoryStore, facts: RetainedFacts
 ) -> None:
     wanted = {BOX: held(VALUE)}
-    keeper = Keeper(facts, lambda: wanted, Leader())
+    keeper = Keeper(facts, lambda: wanted, LEADER)
     await keeper.tend()
     assert await facts.load() == wanted
     written = (await store.range("/")).revision
     wanted[BOX] = held(VALUE)
     await keeper.tend()
-    await Keeper(facts, lambda: wanted, Leader()).tend()
+    await Keeper(facts, lambda: wanted, LEADER).tend()
     assert (await store.range("/")).revision == written
     wanted[BOX] = held("another")
     await keeper.tend()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 import pytest
 from pytest_mock import MockerFixture
 
+from intentc.engine.engine import Engine
 from intentc.model import Change, Key, Resource, Schema
 from intentc.reconcile.failures import Denied, Failure, Unavailable
 from intentc.retained import Keeper, RetainedValues, retained_prefix
@@ -110,7 +112,7 @@ class Held:
     def __init__(self, values: RetainedValues) -> None:
         self.wanted: dict[Key, Resource] = {}
         self.may_write = self.first_pass_complete = True
-        self.keeper = Keeper(values, lambda: self.wanted, self)
+        self.keeper = Keeper(values, lambda: self.wanted, cast(Engine, self))
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ class _System:
         self.now = 0.0
         self.reports = ProblemReports(
             self.store,
-            self,
+            self,  # type: ignore[arg-type]
             self,  # type: ignore[arg-type]
             self,  # type: ignore[arg-type]
             path="shop",

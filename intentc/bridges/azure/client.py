@@ -1,7 +1,7 @@
 """Reads and writes one application gateway, and reads its public addresses, through Azure Resource Manager.
 
 ``azure.core`` has the tokens' header, and how long-running operations are polled; ``transport`` sends, within limits,
-and to no other host, whatever address an answer names. What a status means for the publisher is decided here
+and to no other host, whatever address an answer names. Its errors become those of ``reconcile.failures`` here
 (docs/appgw.md §11). Nothing is retried, except a request whose token Azure challenges: the publisher decides after a
 new look at the gateway.
 """
@@ -36,6 +36,7 @@ from azure.core.rest import AsyncHttpResponse, HttpRequest
 
 from intentc import crashpoints
 from intentc.reconcile.backoff import retry_after
+from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Throttled, Unavailable
 
 from .rejections import Rejection, rejection_of
 from .transport import LONGEST_PAUSE, BoundedTransport
@@ -51,35 +52,15 @@ _LONGEST_PAUSE = 300.0
 Document = dict[str, Any]
 
 
-class Unanswered(Exception):
-    """Azure gave no usable answer: it can't be reached, or it failed. Trying again later may help."""
-
-
-class Throttled(Unanswered):
-    """Azure asks to wait. ``seconds``: how long, 0 if it does not say."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"too many requests; wait {seconds:g} s")
-        self.seconds = seconds
-
-
-class Absent(Exception):
+class Absent(Rejected):
     """There is no such resource."""
 
 
-class Denied(Exception):
-    """The token is missing or wrong, or lacks a role; the message has Azure's words."""
-
-
-class Changed(Exception):
-    """Another writer was faster: the ETag is not that of the gateway any more."""
-
-
-class NotAccepted(Exception):
+class NotAccepted(Rejected):
     """Azure rejects the document."""
 
-    def __init__(self, rejection: Rejection) -> None:
-        super().__init__(rejection.words)
+    def __init__(self, rejection: Rejection, status: int = 400) -> None:
+        super().__init__(status, rejection.words)
         self.rejection = rejection
 
 
@@ -123,16 +104,16 @@ class ResourceManagerClient:
         await self._client.__aexit__(kind, error, trace)
 
     async def get(self, resource: str) -> Document:
-        """A resource by its id. Raises ``Absent``, ``Denied``, ``Unanswered``."""
+        """A resource by its id. Raises ``Absent``, ``Denied``, ``Unavailable``."""
         try:
             response = await self._send(HttpRequest("GET", self._url + resource, params={"api-version": self._version}))
-        except (NotAccepted, Changed) as error:
-            raise Unanswered(str(error)) from None
+        except (NotAccepted, Conflict) as error:
+            raise Unavailable(str(error)) from None
         return _object(response)
 
     async def put(self, resource: str, document: Mapping[str, Any], etag: str) -> None:
-        """Write a gateway that still has ``etag``, and wait until Azure is done. Raises ``Changed``, ``NotAccepted``,
-        ``Absent``, ``Denied``, and ``Unanswered``, also for an operation that failed or was canceled."""
+        """Write a gateway that still has ``etag``, and wait until Azure is done. Raises ``Conflict``, ``NotAccepted``,
+        ``Absent``, ``Denied``, and ``Unavailable``, also for an operation that failed or was canceled."""
         request = HttpRequest(
             "PUT",
             self._url + resource,
@@ -153,11 +134,11 @@ class ResourceManagerClient:
             async with asyncio.timeout(_OPERATION_SECONDS):
                 await AsyncLROPoller(self._client, initial, lambda response: None, polling).result()
         except TimeoutError:
-            raise Unanswered(f"the operation has not ended within {_OPERATION_SECONDS / 3600:g} hours") from None
+            raise Unavailable(f"the operation has not ended within {_OPERATION_SECONDS / 3600:g} hours") from None
         except HttpResponseError as error:
             raise _failed(error) from None
         except AzureError as error:
-            raise Unanswered(str(error)) from None
+            raise Unavailable(str(error)) from None
 
     async def _send(self, request: HttpRequest) -> AsyncHttpResponse:
         response: AsyncHttpResponse = (await self._pipeline(request)).http_response
@@ -172,7 +153,7 @@ class ResourceManagerClient:
         except ClientAuthenticationError as error:
             raise Denied(str(error.message)) from None
         except AzureError as error:
-            raise Unanswered(str(error.message)) from None
+            raise Unavailable(str(error.message)) from None
         _raise_for(result.http_response)
         return result
 
@@ -183,32 +164,32 @@ def _raise_for(response: AsyncHttpResponse) -> None:
     if status < 300:
         return
     if status < 400:
-        raise Unanswered(f"it answers with a redirect ({status}), and the token is sent to no other address")
+        raise Unavailable(f"it answers with a redirect ({status}), and the token is sent to no other address")
     words = _rejection(response)
     match status:
         case 401 | 403:
             raise Denied(words.words)
         case 404:
-            raise Absent(words.words)
+            raise Absent(status, words.words)
         case 412:
-            raise Changed(words.words)
+            raise Conflict(status, words.words)
         case 429:
             raise Throttled(retry_after(response.headers.get("Retry-After", ""), _LONGEST_PAUSE))
         case _ if status < 500 and status not in (408, 409):
-            raise NotAccepted(words)
+            raise NotAccepted(words, status)
         case _:
-            raise Unanswered(f"{status} {words.words}")
+            raise Unavailable(f"{status} {words.words}")
 
 
-def _failed(error: HttpResponseError) -> Exception:
+def _failed(error: HttpResponseError) -> Failure:
     """An operation that did not end well: rejected after all, or to be tried again."""
     if error.status_code is not None and error.status_code >= 300:
         # The question how far it is was answered so, and not the operation.
-        return Unanswered(str(error.message))
+        return Unavailable(str(error.message))
     odata = error.error
     if isinstance(odata, ODataV4Format) and odata.code not in _FOR_ANOTHER_TRY:
         return NotAccepted(Rejection(str(odata.code), str(odata.message)))
-    return Unanswered(str(error.message))
+    return Unavailable(str(error.message))
 
 
 _FOR_ANOTHER_TRY = frozenset(
@@ -228,9 +209,9 @@ def _object(response: AsyncHttpResponse) -> Document:
     try:
         found = response.json()
     except ValueError as error:
-        raise Unanswered(f"the answer is no JSON: {error}") from None
+        raise Unavailable(f"the answer is no JSON: {error}") from None
     if not isinstance(found, dict):
-        raise Unanswered("the answer is no JSON object")
+        raise Unavailable("the answer is no JSON object")
     return found
 
 

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from intentc import crashpoints
+from intentc.reconcile.failures import Conflict, Denied, Failure, Throttled, Unavailable
 
 from .certificates import PASSWORD, Pair
-from .client import Absent, Changed, Denied, NotAccepted, Throttled, Unanswered
+from .client import Absent, NotAccepted
 from .compiled_world import Published, World
 from .contended_parts import ContendedParts
 from .document import Assembled, Parts, assemble
@@ -94,6 +95,14 @@ class Pass(NamedTuple):
     is_firm: bool = False
 
 
+class _AzureFailed(Exception):
+    """A call to Azure failed, and says nothing about the document. Failures of ``records`` are the API server's."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
 class Publisher:
     """Publishes one gateway. ``world``: what was compiled, None while it is not known completely. ``published``,
     ``suspected``: what a former process left in etcd. ``clock``: seconds."""
@@ -132,19 +141,32 @@ class Publisher:
         """Look once. Raises what ``records`` raise."""
         try:
             return await self._publish()
-        except Absent as error:
-            return Pass("UnableToFetchAppGw", f"there is no gateway {self._settings.gateway}: {error}", failed=True)
-        except Denied as error:
-            return Pass(
-                "ARMAuthFailure", f"give the identity the role Contributor on the gateway: {error}", failed=True
-            )
-        except Throttled as error:
-            return Pass("Throttled", str(error), after=error.seconds or None, failed=True, is_firm=True)
-        except Unanswered as error:
-            return Pass("FailedApplyingAppGwConfig", str(error), failed=True)
+        except _AzureFailed as failed:
+            error = failed.failure
+        match error:
+            case Absent():
+                message = f"there is no gateway {self._settings.gateway}: {error.message}"
+                return Pass("UnableToFetchAppGw", message, failed=True)
+            case Denied():
+                message = f"give the identity the role Contributor on the gateway: {error}"
+                return Pass("ARMAuthFailure", message, failed=True)
+            case Throttled():
+                return Pass("Throttled", f"Azure {error}", after=error.seconds or None, failed=True, is_firm=True)
+            case _:
+                return Pass("FailedApplyingAppGwConfig", str(error), failed=True)
+
+    async def _gateway(self) -> Document:
+        """The gateway as Azure shows it."""
+        return _complete(await self._get(self._settings.gateway))
+
+    async def _get(self, resource: str) -> Document:
+        try:
+            return await self._manager.get(resource)
+        except Failure as error:
+            raise _AzureFailed(error) from None
 
     async def _publish(self) -> Pass:
-        shown = _complete(await self._manager.get(self._settings.gateway))
+        shown = await self._gateway()
         crashpoints.reach("gateway.read")
         await self._records.gateway(shown, self.published)
         crashpoints.reach("gateway.recorded")
@@ -239,25 +261,28 @@ class Publisher:
         try:
             await self._manager.put(self._settings.gateway, document, etag)
             crashpoints.reach("document.done")
-        except Changed as error:
+        except Conflict as error:
             await self._remember(self.published._replace(sent="", etag=""))
             self._contended.on_overtaken()
-            return Pass("Changed", str(error), after=0.0, problems=problems)
+            return Pass("Changed", error.message, after=0.0, problems=problems)
         except NotAccepted as error:
             crashpoints.reach("rejection.answered")
             await self._remember(self.published._replace(sent="", etag=""))
             if wanted != self._doubted:
                 # The compiler may have been in the middle of its writes.
                 self._doubted = wanted
-                return Pass("Doubted", str(error), after=_DOUBT_SECONDS, problems=problems)
+                return Pass("Doubted", error.message, after=_DOUBT_SECONDS, problems=problems)
             found = await self._rejected_ingresses.on_rejected(world, document, error.rejection)
             crashpoints.reach("rejection.recorded")
             state = "Rejected" if found else "FailedApplyingAppGwConfig"
-            return Pass(state, f"{found}: {error}" if found else str(error), failed=not found, problems=problems)
+            message = f"{found}: {error.message}" if found else error.message
+            return Pass(state, message, failed=not found, problems=problems)
+        except Failure as error:
+            raise _AzureFailed(error) from None
         self.sent += 1
         self._doubted = None
         self._contended.on_written(differing)
-        after = _complete(await self._manager.get(self._settings.gateway))
+        after = await self._gateway()
         if _state(after) == "Succeeded":
             # Otherwise another writer has begun, and what is shown may be its work.
             self._learned.accepted(wanted, after)
@@ -315,10 +340,12 @@ class Publisher:
             given = item.get("properties") or {}
             if resource := (given.get("publicIPAddress") or {}).get("id"):
                 try:
-                    address = (await self._manager.get(str(resource))).get("properties") or {}
-                except (Absent, Denied):
-                    # What was announced stays: the gateway goes on, and its address can't be read now.
-                    return
+                    address = (await self._get(str(resource))).get("properties") or {}
+                except _AzureFailed as failed:
+                    if isinstance(failed.failure, Absent | Denied):
+                        # What was announced stays: the gateway goes on, and its address can't be read now.
+                        return
+                    raise
                 ip, name = address.get("ipAddress", ""), (address.get("dnsSettings") or {}).get("fqdn", "")
                 public += [Address(ip) if ip else Address(hostname=name)] if ip or name else []
             elif ip := given.get("privateIPAddress"):
@@ -338,12 +365,13 @@ class Publisher:
 
 
 def _complete(shown: Document) -> Document:
-    """The gateway as shown. Raises ``Unanswered`` if collections are missing that every gateway has: what is not shown
-    would be removed."""
+    """The gateway as shown. Raises ``_AzureFailed`` if collections are missing that every gateway has: what is not
+    shown would be removed."""
     properties = shown.get("properties")
     there = properties if isinstance(properties, Mapping) else {}
     if missing := [name for name in _ALWAYS_SHOWN if not isinstance(there.get(name), list)]:
-        raise Unanswered(f"the answer lacks {', '.join(missing)} of the gateway, so it is incomplete")
+        words = f"the answer lacks {', '.join(missing)} of the gateway, so it is incomplete"
+        raise _AzureFailed(Unavailable(words))
     return shown
 
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import anyio
 
-from intentc.bridges.azure.client import Changed, NotAccepted, Unanswered
+from intentc.bridges.azure.client import NotAccepted
 from intentc.bridges.azure.compiled_world import StoredWorld
 from intentc.bridges.azure.publisher import MANAGED, Gateway, Pass, Publisher
 from intentc.bridges.azure.records import GatewayRecords
 from intentc.bridges.azure.rejections import Rejection
 from intentc.dev.resource_manager import Answer, ResourceManager
 from intentc.model import Batch, Key
+from intentc.reconcile.failures import Conflict, Unavailable
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.writing import Written
@@ -128,13 +129,13 @@ class PublishedSystem:
         except Answer as answer:
             self._step()
             error = NotAccepted(Rejection(answer.fault.code, answer.fault.message))
-            raise Changed("412") if answer.status == 412 else error from None
+            raise Conflict(412, "") if answer.status == 412 else error from None
         self._step()
         self.now += 1
         fault = self.azure.operation(operation.name).fault
         self._step()
         if fault:
-            raise Unanswered(fault.message)
+            raise Unavailable(fault.message)
 
     def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]:
         return self._write({"kind": key.kind, "operation": "CREATE", "data": json.loads(data)}, fence)

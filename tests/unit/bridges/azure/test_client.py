@@ -10,17 +10,10 @@ import anyio
 import pytest
 from azure.core.credentials import AccessToken
 
-from intentc.bridges.azure.client import (
-    Absent,
-    Changed,
-    Denied,
-    NotAccepted,
-    ResourceManagerClient,
-    Throttled,
-    Unanswered,
-)
+from intentc.bridges.azure.client import Absent, NotAccepted, ResourceManagerClient
 from intentc.dev.gateway_validation import Fault
 from intentc.dev.resource_manager import Answer, ResourceManager, serving_resource_manager
+from intentc.reconcile.failures import Conflict, Denied, Throttled, Unavailable
 from tests.support.azure_gateway import OWN, small_gateway
 
 pytestmark = pytest.mark.anyio
@@ -73,7 +66,7 @@ async def test_a_write_after_another_writer_is_changed(manager: ResourceManager)
     async with connected(manager) as client:
         document = await client.get(OWN)
         manager.change(lambda properties: properties.update(enableHttp2=True))
-        with pytest.raises(Changed):
+        with pytest.raises(Conflict):
             await client.put(OWN, document, document["etag"])
 
 
@@ -90,7 +83,7 @@ async def test_an_operation_that_was_superseded_is_to_be_tried_again(manager: Re
     manager.fails.append(Fault("CanceledAndSupersededDueToAnotherOperation", "Operation was superseded."))
     async with connected(manager) as client:
         document = await client.get(OWN)
-        with pytest.raises(Unanswered, match="superseded"):
+        with pytest.raises(Unavailable, match="superseded"):
             await client.put(OWN, document, document["etag"])
 
 
@@ -127,13 +120,13 @@ async def test_an_answer_that_asks_to_wait_says_how_long(manager: ResourceManage
 async def test_a_failing_server_is_no_answer(manager: ResourceManager) -> None:
     manager.answers.append(Answer(503, Fault("ServerBusy", "Later.")))
     async with connected(manager) as client:
-        with pytest.raises(Unanswered, match="503 ServerBusy"):
+        with pytest.raises(Unavailable, match="503 ServerBusy"):
             await client.get(OWN)
 
 
 async def test_a_server_that_is_away_is_no_answer() -> None:
     async with ResourceManagerClient("http://127.0.0.1:1", Credential("x")) as client:
-        with pytest.raises(Unanswered):
+        with pytest.raises(Unavailable):
             await client.get(OWN)
 
 
@@ -141,5 +134,5 @@ async def test_a_poll_that_is_throttled_says_nothing_of_the_document(manager: Re
     async with connected(manager) as client:
         document = await client.get(OWN)
         manager.on_put = lambda former, sent: manager.answers.append(Answer(429, Fault("TooManyRequests", "Wait.")))
-        with pytest.raises(Unanswered):
+        with pytest.raises(Unavailable):
             await client.put(OWN, document, document["etag"])

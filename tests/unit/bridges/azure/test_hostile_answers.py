@@ -11,8 +11,9 @@ import pytest
 
 from intentc.bridges.azure import client as client_module
 from intentc.bridges.azure import transport as transport_module
-from intentc.bridges.azure.client import ResourceManagerClient, Throttled, Unanswered
+from intentc.bridges.azure.client import ResourceManagerClient
 from intentc.bridges.azure.credentials import StandInCredential
+from intentc.reconcile.failures import Throttled, Unavailable
 from tests.support.azure_gateway import OWN
 from tests.support.raw_server import Answer, answer, endless, raw_server
 
@@ -29,7 +30,7 @@ async def connected(url: str) -> AsyncIterator[ResourceManagerClient]:
 async def failure(given: Answer) -> str:
     """The words of the failure of a GET."""
     async with raw_server(given) as server, connected(server.url) as client:
-        with pytest.raises(Unanswered) as caught:
+        with pytest.raises(Unavailable) as caught:
             await client.get(OWN)
     return str(caught.value)
 
@@ -37,7 +38,7 @@ async def failure(given: Answer) -> str:
 async def test_an_endless_answer_is_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport_module, "LARGEST_ANSWER", 1_000_000)
     async with raw_server(lambda head: endless()) as server, connected(server.url) as client:
-        with pytest.raises(Unanswered, match="more than 1,000,000 bytes"):
+        with pytest.raises(Unavailable, match="more than 1,000,000 bytes"):
             await client.get(OWN)
 
 
@@ -100,7 +101,7 @@ async def test_the_token_is_sent_to_no_other_host(header: str) -> None:
     async with raw_server(lambda head: DONE) as other:
         first = lambda head: answer(b"{}", 202, **{header: f"{other.url}/poll"})  # noqa: E731
         async with raw_server(first) as server, connected(server.url) as client:
-            with pytest.raises(Unanswered, match=r"names an address at '127\.0\.0\.1:\d+'.* nothing is sent there"):
+            with pytest.raises(Unavailable, match=r"names an address at '127\.0\.0\.1:\d+'.* nothing is sent there"):
                 await client.put(OWN, {}, "etag")
         assert other.heads == []
 
@@ -111,7 +112,7 @@ async def test_an_address_that_is_none_of_ours_is_a_failure(url: str) -> None:
         raw_server(lambda head: answer(b"{}", 202, Azure_AsyncOperation=url)) as server,
         connected(server.url) as client,
     ):
-        with pytest.raises(Unanswered) as caught:
+        with pytest.raises(Unavailable) as caught:
             await client.put(OWN, {}, "etag")
     assert "secret" not in str(caught.value)
 
@@ -121,7 +122,7 @@ async def test_a_redirect_is_not_followed(method: str) -> None:
     async with raw_server(lambda head: DONE) as other:
         given = answer(b"{}", 307, Location=f"{other.url}/here")
         async with raw_server(lambda head: given) as server, connected(server.url) as client:
-            with pytest.raises(Unanswered, match="redirect"):
+            with pytest.raises(Unavailable, match="redirect"):
                 await (client.get(OWN) if method == "get" else client.put(OWN, {}, "etag"))
         assert other.heads == []
 
@@ -133,7 +134,7 @@ async def test_an_operation_that_does_not_end_is_given_up(monkeypatch: pytest.Mo
         return answer(b'{"status": "InProgress"}', 202, Azure_AsyncOperation=f"{server.url}/poll")
 
     async with raw_server(given) as server, connected(server.url) as client:
-        with pytest.raises(Unanswered, match="has not ended"):
+        with pytest.raises(Unavailable, match="has not ended"):
             await client.put(OWN, {}, "etag")
 
 

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from intentc.bridges.azure.certificates import Pair
-from intentc.bridges.azure.client import Changed, NotAccepted, Throttled, Unanswered
+from intentc.bridges.azure.client import NotAccepted
 from intentc.bridges.azure.compiled_world import SUSPECTED, Digests, Published, World
 from intentc.bridges.azure.document import parts_of
 from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Problems, Publisher
 from intentc.bridges.azure.rejections import Rejection
 from intentc.dev.gateway_validation import Fault
 from intentc.dev.resource_manager import Answer, ResourceManager
+from intentc.reconcile.failures import Conflict, Throttled, Unavailable
 from tests.support.appgw.certificates import pair
 from tests.support.azure_gateway import OWN, item, listener, reference, small_gateway
 
@@ -54,10 +55,10 @@ class System:
             _, operation = self.azure.put(dict(document), etag)
         except Answer as answer:
             error = NotAccepted(Rejection(answer.fault.code, answer.fault.message))
-            raise Changed("412") if answer.status == 412 else error from None
+            raise Conflict(412, "") if answer.status == 412 else error from None
         self.now += 1
         if fault := self.azure.operation(operation.name).fault:
-            raise Unanswered(fault.message)
+            raise Unavailable(fault.message)
 
     async def gateway(self, shown: dict[str, Any], published: Published) -> None:
         """The compiler of this test knows the gateway."""

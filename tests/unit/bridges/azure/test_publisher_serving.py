@@ -10,11 +10,11 @@ import anyio
 import pytest
 
 from intentc.bridges.azure import serving
-from intentc.bridges.azure.client import Throttled, Unanswered
 from intentc.bridges.azure.document import RECORD, record_of
 from intentc.bridges.azure.publisher import Pass
 from intentc.bridges.azure.serving import Bridge, Gateway, Settings, running_publisher
 from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Throttled, Unavailable
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store, Watch, WatchBatch, WatchProgress
@@ -100,7 +100,7 @@ async def test_a_change_ends_a_back_off(system: PublishedSystem) -> None:
         get = system.get
 
         async def fail(resource: str) -> dict[str, Any]:
-            raise Unanswered("no answer")
+            raise Unavailable("no answer")
 
         system.get = fail  # type: ignore[method-assign]
         await system.apply(endpoint_slice("cart", "10.0.0.2"))

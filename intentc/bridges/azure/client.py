@@ -1,7 +1,7 @@
 """Reads and writes one application gateway, and reads its public addresses, through Azure Resource Manager.
 
 ``azure.core`` has the tokens' header, and how long-running operations are polled; ``transport`` sends, within limits,
-and to no other host, whatever address an answer names. Its errors become those of ``reconcile.failures`` here
+and to no other host, whatever address an answer names. Errors become those of ``reconcile.failures`` here
 (docs/appgw.md §11). Nothing is retried, except a request whose token Azure challenges: the publisher decides after a
 new look at the gateway.
 """

@@ -2,14 +2,14 @@
 
 Why it exists: ``intentc appgw``, ``intentc dev`` and the tests share it. Changes collect for a moment
 (``collect_seconds``), before a gateway's first document until a moment brings none, ten at most; while Azure works on a
-document, the newest world waits and goes next. The gateway is looked at at least once a period, sooner after a change,
-a write or a first failure; later if failures repeat, or Azure asks for it. A leader begins once it knows all that a
-former one recorded, and after etcd was restored nothing is published until the objects have stayed the same for a while
-(docs/appgw.md §11). ``publisher`` does one pass. ``Bridge`` is ``diagnostics.Process``; callers handle commands and
-signals.
+document, the newest world waits and goes next. The gateway is the one key of a ``Loop``: it is looked at at least once
+a period, sooner after a change, a write or a first failure; later if failures repeat, or Azure asks for it. A leader
+begins once it knows all that a former one recorded, and after etcd was restored nothing is published until the objects
+have stayed the same for a while (docs/appgw.md §11). ``publisher`` does one pass. ``Bridge`` is
+``diagnostics.Process``; callers handle commands and signals.
 
-State: the tasks, what etcd delivered, the election, the publisher, the last pass, the failures in a row, how many
-passes found what, and until when it is quiet after a restore.
+State: the loop, what etcd delivered, the election, the publisher, the last pass, how many passes found what, until when
+changes collect, and until when it is quiet after a restore.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import anyio
 from intentc.diagnostics.metrics import registry_of
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership, caught_up
 from intentc.model.events import Batch, Correction, Snapshot
+from intentc.reconcile import Loop, Pause, RequeueAfter
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Failure
 from intentc.watch.heartbeat import Heartbeat
@@ -72,6 +73,39 @@ class NotShown(Exception):
     """etcd has not delivered what was written: it is silent, or was restored to an older state."""
 
 
+class _FailedPass(Failure):
+    """A pass failed. A change ends its back-off, but not a pause that Azure asks for."""
+
+    def __init__(self, found: Pass) -> None:
+        super().__init__(found.message)
+        self.concerns_all = found.is_firm
+        self.seconds = found.after or 0.0
+
+
+class CollectedChanges:
+    """Until when changes collect before a pass. ``seconds``: how long a moment is."""
+
+    def __init__(self, seconds: float) -> None:
+        self.until = 0.0
+        self._seconds = seconds
+        self._latest: float | None = None
+        """The end of the last moment; None if no change waits for a pass."""
+
+    def add(self, now: float, *, is_first: bool) -> None:
+        """There was a change. Before the first document of a gateway (``is_first``) the compiler may be in the middle
+        of its first writes, and each document costs Azure minutes: then until a moment brought none, some moments at
+        most."""
+        if self._latest is None:
+            self._latest = now + _MOMENTS * self._seconds
+            self.until = now + self._seconds
+        elif is_first:
+            self.until = min(now + self._seconds, self._latest)
+
+    def taken(self) -> None:
+        """A pass begins: the next change is the first of others."""
+        self._latest = None
+
+
 class Bridge:
     """A publisher at work, created by ``running_publisher``. It is ``diagnostics.Process``."""
 
@@ -114,13 +148,19 @@ class Bridge:
         """The revision at which the leadership began."""
         self._listed = anyio.Event()
         self._delivered = anyio.Event()
-        self._changed = anyio.Event()
-        self._changes = 0
-        """Deliveries of etcd that changed what is published."""
-        self._failures = 0
+        self.loop: Loop[str] = Loop(
+            self._reconcile,
+            name="publisher",
+            gate=self._seconds_to_wait,
+            backoff=settings.again,
+            pause=Pause(settings.again),
+            on_failure=self._on_failure,
+        )
+        self._collected = CollectedChanges(settings.collect_seconds)
+        self._not_before = 0.0
+        """No pass begins before it, whatever changes."""
         self._quiet_at = 0.0
         """Until then nothing is published, since etcd was restored."""
-        self._is_working = False
         self._under_way = anyio.CancelScope()
         """Of the present pass, which ends with the leadership."""
         self.last = Pass("Waiting", "not begun yet")
@@ -136,7 +176,7 @@ class Bridge:
                 await self._listed.wait()
                 # A leader begins with what a former one left in etcd.
                 group.start_soon(self.election.run)
-                await self._publish()
+                await self.loop.run()
         finally:
             with anyio.CancelScope(shield=True):
                 await self.election.resign()
@@ -144,7 +184,7 @@ class Bridge:
     @property
     def is_quiet(self) -> bool:
         """Whether all changes were looked at, and the last pass says what stays so until the next."""
-        return not (self._changed.is_set() or self._is_working or self.last.state in _PASSING)
+        return self.loop.idle and self.last.state not in _PASSING
 
     def healthy(self) -> bool:
         """Whether the publisher works."""
@@ -203,8 +243,9 @@ class Bridge:
         if self.stored.restores > restores or (has_changed and self._quiet_at > anyio.current_time()):
             self._quiet_at = anyio.current_time() + self._settings.quiet_seconds
         if has_changed:
-            self._changes += 1
-            self._changed.set()
+            has_published = bool(self.stored.published(self._settings.name).made)
+            self._collected.add(anyio.current_time(), is_first=not has_published)
+            self.loop.add(self._settings.gateway.gateway)
 
     async def _until_shown(self, revision: int) -> None:
         """Wait until etcd has delivered ``revision``. Raises ``NotShown``."""
@@ -217,7 +258,10 @@ class Bridge:
 
     def _on_won(self, leadership: Leadership) -> None:
         self._won_at = leadership.revision
-        self._changed.set()
+        self._not_before = 0.0
+        self._collected.add(anyio.current_time(), is_first=True)
+        self.loop.add(self._settings.gateway.gateway)
+        self.loop.wake()
 
     async def _begun(self) -> Publisher:
         """A publisher that begins with all that a former leader recorded. Raises ``NotShown``."""
@@ -243,29 +287,23 @@ class Bridge:
         self._under_way.cancel()
         self.last = Pass("Standby", reason)
 
-    async def _publish(self) -> None:
-        while True:
-            with anyio.move_on_after(self._settings.period_seconds):
-                await self._changed.wait()
-            await self._collect()
-            self._changed = anyio.Event()
-            self._is_working = True
-            if (fence := self.election.fence()) is not None:
-                self._records.fence = fence
-                with anyio.CancelScope() as self._under_way:
-                    await self._pass(fence)
-            self._is_working = False
+    def _seconds_to_wait(self) -> float:
+        """The gate of the loop."""
+        if self.election.fence() is None:
+            return self._settings.period_seconds
+        return max(0.0, self._not_before - anyio.current_time(), self._collected.until - anyio.current_time())
 
-    async def _collect(self) -> None:
-        """Let changes collect for a moment. Before the first document of a gateway the compiler may be in the middle of
-        its first writes, and each document costs Azure minutes: then until a moment brought none, some moments at
-        most."""
-        for _ in range(_MOMENTS):
-            deliveries = self._changes
-            await anyio.sleep(self._settings.collect_seconds)
-            has_published = bool(self.stored.published(self._settings.name).made)
-            if deliveries == self._changes or has_published:
-                return
+    async def _reconcile(self, gateway: str) -> RequeueAfter | None:
+        found: Pass | None = None
+        if (fence := self.election.fence()) is not None:
+            self._records.fence = fence
+            self._collected.taken()
+            with anyio.CancelScope() as self._under_way:
+                found = await self._pass(fence)
+        if found is None:
+            # The next leadership begins anew.
+            return None
+        return self._noted(found)
 
     async def _look(self, fence: str) -> Pass:
         publisher = self._publisher or await self._begun()
@@ -282,34 +320,41 @@ class Bridge:
         message = f"etcd was restored to an older state; the objects must stay the same for {seconds:.0f} s more"
         return Pass("Restored", message, after=seconds)
 
-    async def _pass(self, fence: str) -> None:
+    async def _pass(self, fence: str) -> Pass:
         try:
-            found = self._withheld() or await self._look(fence)
-        except Failure as error:
-            found = Pass("FailedWriting", f"the API server: {error}", failed=True)
+            return self._withheld() or await self._look(fence)
         except NotShown as error:
-            found = Pass("FailedWriting", str(error), failed=True)
-        except Exception as error:
-            # Perhaps at what Azure answers or somebody wrote: the next pass looks again.
-            _LOG.exception("a pass failed unexpectedly")
-            found = Pass("InternalError", f"{type(error).__name__}, see the log", failed=True)
+            return Pass("FailedWriting", str(error), failed=True)
+        except Failure as error:
+            return Pass("FailedWriting", f"the API server: {error}", failed=True)
+
+    def _noted(self, found: Pass) -> RequeueAfter:
+        """Show what a pass found, and return when the next one is due. Raises ``_FailedPass``."""
+        self._show(found)
+        settings = self._settings
+        wait = settings.period_seconds if found.after is None else found.after
+        if not found.is_firm:
+            # A part may wait for an hour; the gateway is looked at each period all the same.
+            wait = min(wait, settings.period_seconds)
+        floor = wait if found.is_firm and not found.failed else min(wait, settings.again.first)
+        if found.failed or found.after is not None:
+            self._not_before = anyio.current_time() + max(floor, settings.collect_seconds)
+        if found.failed:
+            raise _FailedPass(found)
+        return RequeueAfter(wait)
+
+    def _show(self, found: Pass) -> None:
         if (found.state, found.message) != (self.last.state, self.last.message):
             _LOG.log(logging.WARNING if found.failed else logging.INFO, "%s: %s", found.state, found.message)
         self.last = found
         self.passes[found.state] += 1
-        self._failures = self._failures + 1 if found.failed else 0
-        wait = found.after
-        if found.failed:
-            wait = max(found.after or 0.0, self._settings.again.seconds(self._failures))
-        elif wait is not None and not found.is_firm:
-            # A part may wait for an hour; the gateway is looked at each period all the same.
-            wait = min(wait, self._settings.period_seconds)
-        if wait is not None:
-            floor = wait if found.is_firm else min(wait, self._settings.again.first)
-            await anyio.sleep(floor)
-            with anyio.move_on_after(wait - floor):
-                await self._changed.wait()
-            self._changed.set()
+
+    def _on_failure(self, gateway: str, error: Exception) -> None:
+        if not isinstance(error, _FailedPass):
+            # Perhaps at what Azure answers or somebody wrote: the next pass looks again.
+            _LOG.exception("a pass failed unexpectedly")
+            self._show(Pass("InternalError", f"{type(error).__name__}, see the log", failed=True))
+            self._not_before = anyio.current_time() + self._settings.again.first
 
 
 _PASSING = frozenset(

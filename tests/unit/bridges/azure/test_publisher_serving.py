@@ -9,10 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from intentc.bridges.azure import serving
-from intentc.bridges.azure.document import RECORD, record_of
 from intentc.bridges.azure.publisher import Pass
-from intentc.bridges.azure.serving import Bridge, Gateway, Settings, running_publisher
+from intentc.bridges.azure.serving import Bridge, CollectedChanges, Gateway, Settings, running_publisher
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Throttled, Unavailable
 from intentc.watch.keys import Layout
@@ -25,7 +23,6 @@ from tests.support.waiting import PATIENCE, until
 from tests.unit.bridges.azure.published_system import PublishedSystem
 
 pytestmark = pytest.mark.anyio
-_MOMENT = 0.0123
 CART = (service("cart"), endpoint_slice("cart", "10.0.0.1"))
 WEB = ingress("web", rule("shop.test", ("/", "Prefix", "cart")))
 NEW = ingress("new", rule("new.test", ("/", "Prefix", "cart")))
@@ -49,49 +46,32 @@ async def served(
         yield bridge
 
 
-@pytest.mark.parametrize(("is_first", "moments"), [(True, 4), (False, 1)])
-async def test_the_first_document_waits_until_a_moment_brought_no_change(
-    system: PublishedSystem, monkeypatch: pytest.MonkeyPatch, *, is_first: bool, moments: int
-) -> None:
-    if not is_first:
-        await system.until_quiet()
-    moments_slept = await _moments_before_the_first_pass(system, monkeypatch, changes=3)
-    assert moments_slept == moments
+@pytest.mark.parametrize(("is_first", "until"), [(True, 1.75), (False, 1.0)])
+def test_the_first_document_waits_until_a_moment_brought_no_change(*, is_first: bool, until: float) -> None:
+    collected = CollectedChanges(1.0)
+    for now in (0.0, 0.5, 0.75):
+        collected.add(now, is_first=is_first)
+    assert collected.until == until
+    collected.taken()
+    collected.add(5.0, is_first=is_first)
+    assert collected.until == 6.0
 
 
-async def test_a_compiler_that_never_rests_does_not_hold_up_the_first_document(
-    system: PublishedSystem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert await _moments_before_the_first_pass(system, monkeypatch, changes=1000) == serving._MOMENTS
+def test_a_compiler_that_never_rests_does_not_hold_up_the_first_document() -> None:
+    collected = CollectedChanges(1.0)
+    for tenth in range(200):
+        collected.add(tenth / 10, is_first=True)
+    assert collected.until == 10.0
 
 
-async def _moments_before_the_first_pass(system: PublishedSystem, monkeypatch: pytest.MonkeyPatch, changes: int) -> int:
-    """How many moments a new leader lets changes collect, if each of the first ones brings one."""
-    if not system.stored.of_kind(RECORD):
-        # A former process has read the gateway, which the compiler waits for.
-        await system.offline.apply(
-            [{"kind": RECORD, "operation": "CREATE", "data": record_of(system.azure.get(), "gw")}]
-        )
-    moments, sleep = 0, anyio.sleep
-    async with served(system, collect_seconds=_MOMENT, ttl=60) as bridge:
-
-        async def moment(seconds: float) -> None:
-            nonlocal moments
-            if seconds != _MOMENT or bridge.passes:
-                await sleep(seconds)
-                return
-            while bridge.election.fence() is None:  # the election sets no event here
-                await sleep(0)
-            moments += 1
-            if moments <= changes:
-                before = bridge._changes
-                await system.apply(endpoint_slice("cart", f"10.0.1.{moments}"))
-                await until(lambda: bridge._changes > before)
-
-        monkeypatch.setattr(anyio, "sleep", moment)
-        await until(lambda: bool(bridge.passes))
-        monkeypatch.setattr(anyio, "sleep", sleep)
-    return moments
+async def test_no_pass_begins_while_changes_collect(system: PublishedSystem) -> None:
+    async with served(system, collect_seconds=10 * PATIENCE) as bridge:
+        await until(lambda: bridge.election.fence() is not None)
+        await anyio.lowlevel.checkpoint()
+        assert not bridge.is_quiet and not bridge.passes
+        bridge._collected.until = 0.0
+        bridge.loop.wake()
+        await until(lambda: bridge.passes.total() > 0)
 
 
 async def test_a_change_ends_a_back_off(system: PublishedSystem) -> None:
@@ -105,7 +85,7 @@ async def test_a_change_ends_a_back_off(system: PublishedSystem) -> None:
         system.get = fail  # type: ignore[method-assign]
         await system.apply(endpoint_slice("cart", "10.0.0.2"))
         # The waits double from 0.01 s: the last of these is longer than the test's patience.
-        bridge._failures = 60
+        bridge.loop.queue._failures[OWN] = 60
         await until(lambda: bridge.passes["FailedApplyingAppGwConfig"] > 0)
         system.get = get  # type: ignore[method-assign]
         await system.apply(NEW)

@@ -1,9 +1,6 @@
 """Renders the journal as JSON: pages of lines, new lines, and the evaluation or write that a ``/why`` answer cites.
 
 ``history`` finds the lines about one object.
-
-It reads the journal in memory and the engine, and changes neither; a follower is counted by the journal. State: where
-one follower is, and which names match in one answer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Shows the reaction map in force, its findings, missing reactions, and reloads.
 
 ``logic/dependencies/check.py`` computes the findings.
-
-It reads the engine and changes nothing; the map is checked in a thread. State: the findings, by map.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why views are computed in a thread: a view is an author's pure function over objects, and reading thousands of objects
 takes longer than the loop may be held. So the objects are gathered at one moment, which is quick, and read in a thread.
 The thread asks the running engine which secrets were read for them.
-
-State: a lock, since one view is computed at a time, and the turns of questions.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ rejected), *healthy* (see ``is_healthy``) and *problems* (what people must chang
 or held). Bodies of resources never appear here. ``report`` is called every second, so it reads tables and counters
 only. ``Rates`` samples the counters once a second: measuring rates in the hot path would cost each evaluation.
 ``service/status.py`` adds what people read first.
-
-State: the samples of the last 10 seconds, and since when the engine is busy or cut off.
 """
 
 from __future__ import annotations

@@ -4,6 +4,4 @@
 settings, ``audits`` compares it with a compile from scratch, ``problem_reports`` stores problems for the Kubernetes
 bridge, and ``status`` computes ``/status``. The command (``cli/commands/run.py``) opens the connections and receives
 the signals; rules of a stage stay in that stage.
-
-State: the tasks, when each starts and ends, and their figures.
 """

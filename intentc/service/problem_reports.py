@@ -8,9 +8,6 @@ A resource is looked at once its problems have been the same for two seconds, or
 applied together arrive one after the other, and most of what is wrong in between is no problem for long. Only what
 changed is looked at. Every ten seconds everything is, since a resource may be another one under its name; and what etcd
 has is listed again every five minutes, since somebody may have removed it.
-
-State: what etcd has now and whose it is, what is to be looked at, since when and when. It writes the keys of these
-reports, under the leader's fence, and takes from the engine's tables what has changed.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@ The new files are checked first; if one is unreadable or wrong, everything stays
 applied between two batches, and only the affected intents are evaluated again. Keys that can't change while the process
 runs are logged and take effect at the next start. Files are read in threads. The caller requests a reload (on SIGHUP),
 and applies what the configuration says of logs.
-
-State: whether a reload is requested, and the configurations at the start and in force. It changes the engine by its
-verbs and the record of reloads alone.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ It opens no connection: the caller passes the store and the services. First come
 path, waits for mirrored kinds, reads the allocations and records suspects, each until that succeeds. Then it runs the
 engine, and its tasks next to it: heartbeat, relist, audits, takeover, journal files and others. It implements
 ``diagnostics.Process``, for which ``status`` and ``inspection`` compute the answers.
-
-State: whether it runs. It changes the engine by its verbs, and gives the journal its directory.
 """
 
 from __future__ import annotations

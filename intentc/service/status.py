@@ -3,9 +3,6 @@
 It is read every second, so it uses only values that exist anyway: samples that it takes each second, and references
 that are counted in the background. It words what etcd, the leadership or a reload lacks; ``inspection/pending_work``
 words what the engine waits for, and ``inspection/status_tables`` reports its tables and counters.
-
-State: the last samples and lag, what evaluation waits for, whether the first load is done, and what was logged of an
-observer. It reads the engine, and notes the last written revision in the watch's progress.
 """
 
 from __future__ import annotations

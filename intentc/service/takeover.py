@@ -4,9 +4,6 @@ A standby watches, evaluates and plans like the leader, so a takeover needs no r
 last writes, claims the path, reads the allocations, and carries out its own plans (docs/engine.md §9), unless compilers
 of other versions would write too much. ``leading`` runs the election; ``engine/permission.py`` withholds and grants the
 permission to write.
-
-State: the present leadership, the number of takeovers, and whether the server rejects its fence. It changes the engine
-by its verbs alone.
 """
 
 from __future__ import annotations

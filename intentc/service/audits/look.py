@@ -5,9 +5,6 @@ rest are *mismatches*: a stale evaluation, a plan that was not made, or an event
 This module also says which intents are behind an object, whether it was repaired, and which reactions were missing:
 ``Before`` names a pair of kinds if an intent behind the object reads a resource that was written after the intent's
 last evaluation, and no path of the map leads from the resource to the intent.
-
-It reads the engine and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal has
-of the time since the audit's revision.
 """
 
 from __future__ import annotations

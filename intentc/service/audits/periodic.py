@@ -4,9 +4,6 @@ The compile from scratch runs in a process of its own, so it costs the service o
 For a mismatch all intents behind the object are evaluated anew; an object without its plan is planned, one whose event
 was missed is read back first, and the missing reaction that made one stale is recorded with those that recorded reads
 found.
-
-State: the figures with the last result, and a lock: one audit at a time. It changes the engine by its verbs alone, and
-asks the watch for a list. It starts the audit's process by the ``spawn`` that it gets.
 """
 
 from __future__ import annotations

@@ -147,6 +147,7 @@ class Loop(Generic[K]):
     key; a key that has begun is not stopped.
     ``backoff``: of a key that fails. ``pause``: of all keys, after a failure that concerns them all.
     ``order``: sorts the keys that wait at the same time; without it, keys are taken in the order of the queue.
+    ``stage``: of those, a key begins when no coroutine of another stage is under way. Needs ``order``.
     ``on_failure``: called with the key and the exception after each failed run, from an ``except`` clause, before the
     key is queued again; if it raises, that ends ``run`` or ``step``. By default the failure is logged.
     ``on_end``: called after each run, when the key is done or queued again.
@@ -163,6 +164,7 @@ class Loop(Generic[K]):
         backoff: Backoff = RETRY,
         pause: Pause | None = None,
         order: Callable[[K], Any] | None = None,
+        stage: Callable[[K], Any] = lambda key: None,
         on_failure: Callable[[K, Exception], None] | None = None,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
@@ -172,6 +174,8 @@ class Loop(Generic[K]):
         self._gate = gate
         self._pause = pause or Pause()
         self._order = order
+        self._stage = stage
+        self._stage_under_way: Any = None
         self._on_failure = on_failure or self._log_failure
         self._on_end = on_end
         self._wake = asyncio.Event()
@@ -267,7 +271,12 @@ class Loop(Generic[K]):
         self._raise_fault()
         if not (self._batch or self.queue.waiting) or len(self._tasks) >= self._workers:
             return math.inf
-        return self._is_closed()
+        closed = self._is_closed()
+        if not closed and self._order is not None and self._tasks:
+            self._fill_batch()
+            if self._stage(self._batch[0]) != self._stage_under_way:
+                return math.inf
+        return closed
 
     def _is_closed(self) -> float:
         return max(self._pause.seconds, self._gate())
@@ -284,9 +293,12 @@ class Loop(Generic[K]):
             if timer is not None:
                 timer.cancel()
 
-    def _take(self) -> K:
+    def _fill_batch(self) -> None:
         if self._order is not None and not self._batch:
             self._batch.extend(sorted(self.queue.take_all(), key=self._order))
+
+    def _take(self) -> K:
+        self._fill_batch()
         if self._batch:
             return self._batch.popleft()
         key = self.queue.take()
@@ -298,6 +310,7 @@ class Loop(Generic[K]):
         began = clock()
         rest = self._start(key)
         if rest is not None:
+            self._stage_under_way = self._stage(key)
             self._tasks[key] = asyncio.create_task(self._finish(key, rest), name=f"{self._name} {key}")
         ended = clock()
         if ended - began > _LONG:
@@ -364,10 +377,18 @@ class Loop(Generic[K]):
         elif error.concerns_all and self._pause.failed(error, key):
             # Others come first next time: it may be about this key after all.
             self.queue.add(key, resync=True)
+            self._give_batch_back()
         else:
             if not error.concerns_all:
                 self._pause.answered(key)
             self.queue.retry(key, resync=True, backoff=error.backoff, at_least=error.seconds)
+
+    def _give_batch_back(self) -> None:
+        """Sort the keys anew that have not begun: together with the one that failed, which may precede them."""
+        while self._batch:
+            key = self._batch.pop()
+            self.queue.add(key, resync=self.queue.is_resync(key))
+            self.queue.done(key)
 
     def _log_failure(self, key: K, error: Exception) -> None:
         extra = {"key": str(key)}

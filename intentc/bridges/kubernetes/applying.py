@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from intentc.outgoing import with_list_keys
-from intentc.reconcile.failures import Conflict, Rejected, Unavailable
+from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Conflict, Failure, Rejected, Unavailable
 
 from .cluster import Cluster
 
@@ -33,8 +34,10 @@ _NO_GUARD = "resourceVersion should not be set"
 _TIME = re.compile(r" at \d{4}-\d\d-\d\dT[\d:]+Z")
 
 
-class NotAsExpected(Exception):
+class NotAsExpected(Failure):
     """The object is another one than expected, or exists although it should not: read it again."""
+
+    backoff = Backoff(0.2, 30.0)
 
 
 async def read(cluster: Cluster, path: str) -> bytes | None:

@@ -6,26 +6,24 @@ of one phase at the same time), the last look at the cluster before an object is
 pause before a write that was rejected is tried again unchanged. An object of ours that no manifest names gets one
 again. ``answering`` writes through the API server, ``applying`` to the cluster; ``events`` reports rejections there.
 
-State: what is to be looked at, what waits for its owner's finalizer, rejections, failures and counters; the parts keep
-their own. I/O: that of the parts.
+State: what is to be looked at, what waits for its owner's finalizer or for a kind, rejections, and counters; the parts
+keep their own. I/O: that of the parts.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, NamedTuple
 
 import anyio
-import anyio.lowlevel
 import msgspec
 
 from intentc.model import Key, Schema
 from intentc.outgoing import INSTALLATION_LABEL, Step, differences, next_step, observed_fields, restored
+from intentc.reconcile import Loop, RequeueAfter, Result, open_while
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Unavailable
 
@@ -41,11 +39,12 @@ from .stored_manifests import FqName, Manifest, StoredManifests
 from .wire import UNUSABLE
 
 _LOG = logging.getLogger(__name__)
-_UNAVAILABLE = Backoff(0.2, 30.0)
 _REJECTED = Backoff(1.0, 300.0)
 """Between attempts with the same content on the same object: what it lacks may be made, and RBAC granted."""
 _TAKEN_SECONDS = 30.0
 """Between looks at a name that somebody else took: no watch shows its object."""
+_ONCE_ADDED = RequeueAfter(3600.0, keeps_failures=True)
+"""It waits for something that adds it."""
 
 
 AT_ONCE = 8
@@ -59,6 +58,14 @@ class _Attempt(NamedTuple):
     about: tuple[Any, ...]
     words: str
     until: float
+
+
+class NotCarriedOut(Failure):
+    """The cluster does not take what a manifest wants. ``seconds``: not to be tried again unchanged before."""
+
+    def __init__(self, words: str, seconds: float) -> None:
+        super().__init__(words)
+        self.seconds = seconds
 
 
 class ManifestReconciler:
@@ -97,15 +104,24 @@ class ManifestReconciler:
         self._lacks_finalizer = lacks_finalizer
         self._not_served_seconds = not_served_seconds
         self._clock = clock
-        self._dirty: dict[FqName, None] = {}
         self._attempts: dict[FqName, _Attempt] = {}
-        self._failed: Counter[FqName] = Counter()
-        self._unexpected: Counter[FqName] = Counter()
-        self._failures = 0
+        self._unexpected: set[FqName] = set()
+        """Those whose last write met another object than was expected."""
         self._waiting: set[FqName] = set()
-        self._at: set[FqName] = set()
-        self._at_once = at_once
-        self._wake = anyio.Event()
+        self._unknown: dict[FqName, str] = {}
+        """Manifests that wait until the objects of their kind are known → their owners."""
+        self._unknown_of: defaultdict[str, set[FqName]] = defaultdict(set)
+        self._behind: set[FqName] = set()
+        """Those that wait for one of ``_unknown``, whose phase is lower."""
+        self.loop: Loop[FqName] = Loop(
+            self._begin,
+            workers=at_once,
+            gate=open_while(lambda: fence() is not None),
+            backoff=_REJECTED,
+            order=self._order,
+            stage=lambda name: self._order(name)[:2],
+            on_failure=self._note_failure,
+        )
 
     # What others show
 
@@ -123,9 +139,9 @@ class ManifestReconciler:
 
     def look_at_all(self) -> None:
         """Look at everything: this process may write now."""
-        self._dirty |= dict.fromkeys((*self.stored.manifests, *self.stored.answers))
-        self._dirty |= dict.fromkeys(name for _, name in self.objects.names())
-        self._wake.set()
+        for name in (*self.stored.manifests, *self.stored.answers, *(name for _, name in self.objects.names())):
+            self._look(name)
+        self.loop.wake()
         self.answers.loop.wake()
 
     def owner_changed(self) -> None:
@@ -145,7 +161,7 @@ class ManifestReconciler:
     def idle(self) -> bool:
         """Whether nothing is to be done, or to be awaited."""
         is_looking = any(self.kinds.readiness(sort) is Readiness.UNKNOWN for sort in self.kinds.watchers)
-        return not (self._dirty or self._waiting or self._at or is_looking) and self.answers.idle
+        return self.loop.idle and self.answers.idle and not (self._waiting or is_looking)
 
     @property
     def knows_all(self) -> bool:
@@ -162,65 +178,76 @@ class ManifestReconciler:
         async with anyio.create_task_group() as group:
             self.kinds.start(group)
             group.start_soon(self.answers.loop.run)
-            while True:
-                self._wake = anyio.Event()
-                if self._fence() is None or not await self._round():
-                    await self._wake.wait()
+            await self.loop.run()
 
-    # One round
+    # One manifest
 
-    async def _round(self) -> bool:
-        """Look at what is dirty, in order; whether there was something to do."""
-        blocked: set[str] = set()
-        worked = False
-        for _, names in groupby(sorted(self._dirty, key=self._order), key=lambda name: self._order(name)[:2]):
-            due = []
-            for name in names:
-                manifest = self.stored.manifests.get(name)
-                owner = manifest.owner if manifest is not None and not manifest.wanted.is_ending else ""
-                if manifest is not None and self.kinds.readiness(sort_of(manifest.target)) is Readiness.UNKNOWN:
-                    # What has a higher phase waits until it is known whether this one exists.
-                    blocked.add(owner)
-                elif not owner or owner not in blocked:
-                    due.append(name)
-            worked = worked or bool(due)
-            failures: list[tuple[FqName, Exception]] = []
-            left = iter(due)
-            async with anyio.create_task_group() as group:
-                for _ in due[: self._at_once]:
-                    group.start_soon(self._carry_out_all, left, failures)
-            if failures:
-                await self._unavailable(failures)
-                return True
-            if self._fence() is None:
-                return True
-        return worked
+    def _begin(self, name: FqName) -> Result | Coroutine[Any, Any, Result]:
+        fence, manifest = self._fence(), self.stored.manifests.get(name)
+        if fence is None:
+            return _ONCE_ADDED
+        owner = manifest.owner if manifest is not None and not manifest.wanted.is_ending else ""
+        is_unknown = manifest is not None and self.kinds.readiness(sort_of(manifest.target)) is Readiness.UNKNOWN
+        self._note_unknown(name, owner if is_unknown else None)
+        if is_unknown:
+            return _ONCE_ADDED
+        if owner and any(self._order(other) < self._order(name) for other in self._unknown_of.get(owner, ())):
+            # It waits until it is known whether the ones of lower phases exist.
+            self._behind.add(name)
+            return _ONCE_ADDED
+        return self._carry_out(name, fence)
 
-    async def _carry_out_all(self, names: Iterator[FqName], failures: list[tuple[FqName, Exception]]) -> None:
-        """Look at manifests, which others take from ``names`` as well. A cluster that does not answer is noted in
-        ``failures``; then no other is begun."""
-        for name in names:
-            fence = self._fence()
-            if fence is None or failures:
-                return
-            self._dirty.pop(name, None)
-            self._at.add(name)
-            try:
-                await anyio.lowlevel.checkpoint()
-                await self._carry_out(name, self.stored.manifests.get(name), fence)
-                self._failures, self.last_error = 0, ""
-            except UNUSABLE as error:
-                _LOG.warning("%s can't be read: %r", self._title(name), error)
-                self._rejected(name, (), f"it can't be read: {error}")
-            except Failure as error:
-                if not error.concerns_all:
-                    # A read of this object was rejected, for example: it waits, and the others don't.
-                    self._rejected(name, (), words_of(error))
-                else:
-                    self._dirty[name] = None
-                    failures.append((name, error))
-            finally:
-                self._at.discard(name)
+    def _note_unknown(self, name: FqName, owner: str | None) -> None:
+        """Note that a manifest of ``owner`` waits for its kind; None: it does not."""
+        former = self._unknown.pop(name, None)
+        if former is not None:
+            self._unknown_of[former].discard(name)
+            if not self._unknown_of[former]:
+                del self._unknown_of[former]
+        if owner is not None:
+            self._unknown[name] = owner
+            self._unknown_of[owner].add(name)
+        if former not in (None, owner):
+            self._look_behind()
+
+    def _look_behind(self) -> None:
+        """Look at what waits for a manifest of a lower phase."""
+        behind, self._behind = self._behind, set()
+        for name in behind:
+            self._look(name)
+
+    async def _carry_out(self, name: FqName, fence: str) -> Result:
+        former = self._attempts.get(name)
+        seconds = 0.0
+        try:
+            seconds = await self._bring_in_line(name, self.stored.manifests.get(name), fence)
+            self.last_error = ""
+        except UNUSABLE as error:
+            _LOG.warning("%s can't be read: %r", self._title(name), error)
+            self._rejected(name, (), f"it can't be read: {error}")
+        except NotAsExpected:
+            raise
+        except Failure as error:
+            if error.concerns_all:
+                raise
+            # A read of this object was rejected, for example: it waits, and the others don't.
+            self._rejected(name, (), words_of(error))
+        attempt = self._attempts.get(name)
+        if attempt is None:
+            return RequeueAfter(seconds) if seconds else None
+        left = attempt.until - self._clock()
+        if attempt is former:
+            left = left if left > 0 else _TAKEN_SECONDS
+            return RequeueAfter(min(left, seconds) if seconds else left, keeps_failures=True)
+        raise NotCarriedOut(attempt.words, left)
+
+    def _note_failure(self, name: FqName, error: Exception) -> None:
+        if not isinstance(error, Failure):
+            _LOG.exception("%s can't be carried out", self._title(name))
+        elif error.concerns_all:
+            if str(error) != self.last_error:
+                _LOG.warning("%s waits: %s", self._title(name), error)
+            self.last_error = str(error)
 
     def _title(self, name: FqName) -> str:
         """How people call what a manifest makes."""
@@ -233,30 +260,23 @@ class ManifestReconciler:
             return (0, 0, name)
         return (1, -manifest.phase, name) if manifest.wanted.is_ending else (2, manifest.phase, name)
 
-    async def _unavailable(self, failures: Sequence[tuple[FqName, Exception]]) -> None:
-        """Wait as long as the cluster asks for in any of its answers."""
-        name, error = failures[0]
-        self._failures += 1
-        if str(error) != self.last_error:
-            _LOG.warning("%s waits: %s", self._title(name), error)
-        self.last_error = str(error)
-        await anyio.sleep(max(longest_pause(one for _, one in failures), _UNAVAILABLE.seconds(self._failures)))
-
-    async def _carry_out(self, name: FqName, manifest: Manifest | None, fence: str) -> None:
+    async def _bring_in_line(self, name: FqName, manifest: Manifest | None, fence: str) -> float:
+        """Do the next step. Returns the seconds until the next look; 0 for when something changes."""
         if self.answers.is_pending(name):
-            return
+            return 0.0
         self.answers.drop(name)
         if manifest is None:
             await self._without_manifest(name, fence)
-            return
+            return 0.0
         sort = sort_of(manifest.target)
         match self.kinds.readiness(sort):
             case Readiness.ABSENT:
-                await self._absent(name, manifest, sort, fence)
+                return await self._absent(name, manifest, sort, fence)
             case Readiness.DENIED:
                 await self._answer(name, manifest, None, self.kinds.watchers[sort].state.error, fence)
+                return 0.0
             case _:
-                await self._known(name, manifest, sort, fence)
+                return await self._known(name, manifest, sort, fence)
 
     async def _without_manifest(self, name: FqName, fence: str) -> None:
         answer = self.stored.answers.get(name)
@@ -276,46 +296,45 @@ class ManifestReconciler:
                 self.answers.restore(name, found, fence)
                 return
 
-    async def _absent(self, name: FqName, manifest: Manifest, sort: GroupVersionKind, fence: str) -> None:
+    async def _absent(self, name: FqName, manifest: Manifest, sort: GroupVersionKind, fence: str) -> float:
         """The cluster does not serve the kind: there is no such object."""
         if not manifest.wanted.is_ending:
             await self._answer(name, manifest, None, f"the cluster has no {sort}", fence)
-        elif self.kinds.absent_seconds(sort) >= self._not_served_seconds:
+            return 0.0
+        left = self._not_served_seconds - self.kinds.absent_seconds(sort)
+        if left <= 0:
             self._release(name, manifest, fence)
-        else:
-            self._later(name, self._not_served_seconds - self.kinds.absent_seconds(sort))
+        return max(0.0, left)
 
-    async def _known(self, name: FqName, manifest: Manifest, sort: GroupVersionKind, fence: str) -> None:
+    async def _known(self, name: FqName, manifest: Manifest, sort: GroupVersionKind, fence: str) -> float:
         wanted, target = manifest.wanted, manifest.target
         live, seen = self.objects.get(sort, name), self._seen(name, manifest, sort)
         step = next_step(wanted, live, seen)
         if step is Step.APPLY and live is None and self._lacks_finalizer(manifest.owner):
             # Its owner would be gone before it, if it were deleted now.
             self._waiting.add(name)
-            return
+            return 0.0
         is_seen_only_if_read = step in (Step.APPLY, Step.RELEASE) or wanted.adopted_only
         if live is None and is_seen_only_if_read and not (wanted.is_ending and wanted.kept):
             live = await self._read(sort, name, target.namespace, target.name)
             step = next_step(wanted, live, seen)
-        words = ""
+        words, seconds = "", 0.0
         match step:
             case Step.RELEASE:
                 self._release(name, manifest, fence)
-                return
+                return 0.0
             case Step.APPLY | Step.DELETE:
-                written = await self._write(name, manifest, sort, step, live)
-                if written is None:
-                    return
-                words, live = written, self.objects.get(sort, name)
+                words = await self._write(name, manifest, sort, step, live)
+                live = self.objects.get(sort, name)
             case Step.TAKEN:
-                words = f"{target} was made by somebody else; rename or delete it"
-                self._later(name, _TAKEN_SECONDS)
+                words, seconds = f"{target} was made by somebody else; rename or delete it", _TAKEN_SECONDS
             case _:
-                self._settled(name)
+                self._attempts.pop(name, None)
                 if live is None and wanted.adopted_only:
                     # No watch shows the object before it is ours.
-                    self._later(name, _TAKEN_SECONDS)
+                    seconds = _TAKEN_SECONDS
         await self._answer(name, manifest, live, words, fence)
+        return seconds
 
     def _seen(self, name: FqName, manifest: Manifest, sort: GroupVersionKind) -> dict[str, Any] | None:
         """The stored answer, with the end of an object that was deleted before it could be written down."""
@@ -330,9 +349,8 @@ class ManifestReconciler:
 
     async def _write(
         self, name: FqName, manifest: Manifest, sort: GroupVersionKind, step: Step, live: Body | None
-    ) -> str | None:
-        """Apply or delete an object; returns the words of a rejection, or empty; None if the object was another one
-        than expected."""
+    ) -> str:
+        """Apply or delete an object; returns the words of a rejection, or empty. Raises ``NotAsExpected``."""
         served = self.kinds.served(sort)
         if served is None:
             raise NotServed(f"the cluster has no {sort}")
@@ -351,29 +369,27 @@ class ManifestReconciler:
                     self._look(name)
             else:
                 uid = uid_of(live) if live is not None else ""
-                create_only = not self._unexpected[name]
+                create_only = name not in self._unexpected
                 answer = await applying.apply(self._cluster, path, wanted.body, uid, create_only=create_only)
                 self.counters["applied"] += 1
             if answer is not None:
                 self.objects.put(sort, answer)
-        except NotAsExpected as error:
-            self._unexpected[name] += 1
-            _LOG.debug("%s: %s", target, error)
+        except NotAsExpected:
+            self._unexpected.add(name)
             await self._read(sort, name, target.namespace, target.name)
-            self._later(name, _UNAVAILABLE.seconds(self._unexpected[name]))
-            return None
+            raise
         except (Conflict, Rejected, Denied, Unavailable) as error:
             if isinstance(error, Unavailable) and error.concerns_all:
                 raise
             return self._rejected(name, about, words_of(error))
-        self._unexpected.pop(name, None)
+        self._unexpected.discard(name)
         left = differences(wanted.body, self.objects.get(sort, name)) if step is Step.APPLY else ()
         if left:
             # Another write would change nothing either.
             _LOG.warning("%s: the cluster keeps other values than were applied: %s", target, ", ".join(left))
             self._note_attempt(name, (step, wanted.body, left, *_place(self.objects.get(sort, name))), "")
         else:
-            self._settled(name)
+            self._attempts.pop(name, None)
         return ""
 
     def _rejected(self, name: FqName, about: tuple[Any, ...], words: str) -> str:
@@ -385,18 +401,12 @@ class ManifestReconciler:
         return words
 
     def _note_attempt(self, name: FqName, about: tuple[Any, ...], words: str) -> None:
-        self._failed[name] += 1
-        seconds = _REJECTED.seconds(self._failed[name])
+        seconds = _REJECTED.seconds(self.loop.queue.failures(name) + 1)
         self._attempts[name] = _Attempt(about, words, self._clock() + seconds)
-        self._later(name, seconds)
-
-    def _settled(self, name: FqName) -> None:
-        self._attempts.pop(name, None)
-        self._failed.pop(name, None)
 
     def _release(self, name: FqName, manifest: Manifest, fence: str) -> None:
         """The object is gone: so its answer goes, and then the finalizer of its manifest."""
-        self._settled(name)
+        self._attempts.pop(name, None)
         answer = self.stored.answers.get(name)
         if answer is not None:
             self.answers.remove(name, answer, fence)
@@ -453,11 +463,7 @@ class ManifestReconciler:
                             self._look(name)
 
     def _look(self, name: FqName) -> None:
-        self._dirty[name] = None
-        self._wake.set()
-
-    def _later(self, name: FqName, seconds: float) -> None:
-        asyncio.get_running_loop().call_later(seconds, self._look, name)
+        self.loop.add(name)
 
 
 def _is_ours(body: Body, installation: str) -> bool:
@@ -469,8 +475,3 @@ def _place(live: Body | None) -> tuple[Any, Any]:
     """What identifies an object and its specification: a rejection may end when one of them changes."""
     metadata = live["metadata"] if live is not None else {}
     return metadata.get("uid"), metadata.get("generation")
-
-
-def longest_pause(failures: Iterable[Exception]) -> float:
-    """The longest pause (seconds) that the cluster asks for in its answers; 0 if in none."""
-    return max((one.seconds for one in failures if isinstance(one, Unavailable)), default=0.0)

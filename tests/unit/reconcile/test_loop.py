@@ -34,12 +34,14 @@ class _System:
         self.under_way: set[str] = set()
         self.violations: list[str] = []
         self.worked: list[tuple[float, str]] = []
+        self._is_in_order = order is not None
         self.loop: Loop[str] = Loop(
             self._reconcile,
             workers=workers,
             gate=lambda: 0.0 if self.is_open else math.inf,
             backoff=Backoff(0.2, 300.0),
             order=order,
+            stage=self._stage,
             on_failure=lambda key, error: None,
         )
 
@@ -53,8 +55,13 @@ class _System:
             return self._finish(key, self.wanted.get(key, 0))
         return self._write(key)
 
+    def _stage(self, key: str) -> str:
+        return key[-1] if self._is_in_order else ""
+
     async def _write(self, key: str) -> Result:
         self.under_way.add(key)
+        if len({self._stage(one) for one in self.under_way}) > 1:
+            self.violations.append(f"{key} is worked on at the same time as a key of another stage")
         version = self.wanted.get(key, 0)
         try:
             await asyncio.sleep(_REQUEST)

@@ -10,8 +10,7 @@ import pytest
 
 from intentc.bridges.kubernetes import applying
 from intentc.bridges.kubernetes.cluster import Cluster
-from intentc.bridges.kubernetes.manifest_reconciler import AT_ONCE, longest_pause
-from intentc.reconcile.failures import Unauthenticated, Unavailable
+from intentc.bridges.kubernetes.manifest_reconciler import AT_ONCE
 from tests.support.app.compiler import FINALIZER
 from tests.support.kube.fake_cluster import running_fake_cluster
 from tests.unit.bridges.kubernetes.bridged_app import (
@@ -81,12 +80,6 @@ async def test_objects_of_one_phase_are_written_at_the_same_time(
         await system.settled()
     assert sum(one.startswith("create Deployment ") for one in system.cluster.log) == 12
     assert 1 < most <= AT_ONCE
-
-
-async def test_of_several_answers_the_longest_pause_that_the_cluster_asks_for_counts() -> None:
-    answers = [Unavailable("503"), Unauthenticated("401"), Unavailable("429", 7.0)]
-    assert longest_pause(answers) == 7.0
-    assert longest_pause(answers[:2]) == 0.0
 
 
 async def test_a_second_pass_writes_nothing(system: BridgedApp) -> None:

@@ -68,7 +68,7 @@ async def test_objects_of_one_phase_are_written_at_the_same_time(
         assert not under_way[path]
         under_way[path] += 1
         most = max(most, under_way.total())
-        # Those of two phases are in different rounds.
+        # Those of two phases are never written at the same time.
         assert not any("configmaps" in one for one in +under_way) or not any("deployments" in one for one in +under_way)
         try:
             return await apply(cluster, path, body, uid, **options)

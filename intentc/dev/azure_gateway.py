@@ -29,11 +29,7 @@ _APPLIED_WITHIN_SECONDS = 60.0
 _POLL_SECONDS = 0.02
 _COLLECTIONS = ("httpListeners", "requestRoutingRules", "urlPathMaps", "backendAddressPools", "sslCertificates")
 """What is shown of a document, in this order."""
-STAND_IN = {
-    "appgw.subscriptionId": _SUBSCRIPTION,
-    "appgw.resourceGroup": "dev",
-    "appgw.name": "gateway",
-}
+STAND_IN = {"appgw.subscriptionId": _SUBSCRIPTION, "appgw.resourceGroup": "dev", "appgw.name": "gateway"}
 """Settings for a gateway of the stand-in; the configuration's own win."""
 
 

@@ -3,7 +3,7 @@
 Each pass begins with a GET (docs/appgw.md §11). What a successor must know (what was made, which certificates were
 sent) stands in ``Published``, which ``records`` writes through the API server; so it does with what the gateway has,
 which Ingresses are served and where, and problems. ``rejections`` decides which Ingress is left out after a rejection,
-``retried_ingresses`` when it is tried again, ``contended_parts`` which parts wait. ``serving`` decides when to look
+and when it is tried again, ``contended_parts`` which parts wait. ``serving`` decides when to look
 again, and who may act.
 """
 
@@ -23,8 +23,7 @@ from .compiled_world import Published, World
 from .contended_parts import ContendedParts
 from .document import Assembled, Parts, assemble
 from .normalize import ServerDefaults, dangling, differing_parts, digest_of, digests_of
-from .rejections import RejectedIngresses, RejectionRecords
-from .retried_ingresses import RetriedIngresses
+from .rejections import RejectedIngresses, RejectionRecords, RetriedIngresses
 
 Document = dict[str, Any]
 Problems = tuple[tuple[str, str, str], ...]

@@ -3,20 +3,26 @@
 If Azure's message names sub-resources, it is the last in precedence of the Ingresses that they come from. Otherwise an
 ``OwnerSearch`` runs over the Ingresses that are not served yet: each step has the compiler leave out some of them, and
 Azure's answer to the next document is the result. The compiler leaves out the Ingresses that have a record
-``appgw_rejection``; ``retried_ingresses`` lets an Ingress back in.
+``appgw_rejection``; ``RetriedIngresses`` lets an Ingress back in.
 
-State: ``publisher`` reports Azure's answers.
+State: ``publisher`` reports Azure's answers; the tries of each rejected Ingress in this process.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
+
+from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Conflict, Rejected
 
 from .compiled_world import SUSPECTED, Digests, World
 from .document import Parts
 
+_LOG = logging.getLogger(__name__)
+_TRIES = Backoff(5.0, 300.0)
 _ID = re.compile(r"/applicationGateways/[^/\s]+/(\w+)/([\w.\-]+)(?:/pathRules/([\w.\-]+))?", re.IGNORECASE)
 
 
@@ -212,6 +218,48 @@ class RejectedIngresses:
             self._suspected.clear()
             self._search = None
         return ", ".join(sorted(wanted))
+
+
+class RetriedIngresses:
+    """Lets a rejected Ingress back in when anything that it asks for has changed, or when nobody asks for it any more.
+
+    What an Ingress says is compared by the compiler as well; what is behind it (probes, settings, pools) only here,
+    since the compiler leaves it out before it knows. An Ingress whose Pods come and go would be tried at each of their
+    changes, and each try costs a rejected document: such tries back off. ``clock``: seconds."""
+
+    def __init__(self, records: RejectionRecords, clock: Callable[[], float]) -> None:
+        self._records = records
+        self._clock = clock
+        self._tries: dict[str, tuple[int, float]] = {}
+        """Ingress → how often it was tried, and when it may be again."""
+
+    async def release(self, world: World) -> None:
+        """Remove the records of Ingresses that ask for something else now. One that can't be removed holds up no other,
+        and is tried again in the next pass."""
+        changed = self._changed(world, world.rejected)
+        for ingress in sorted(changed):
+            try:
+                await self._records.release(ingress)
+            except (Rejected, Conflict) as error:
+                _LOG.warning("the record appgw_rejection %s can't be deleted: %s", ingress, error)
+        gone = self._tries.keys() - world.said.keys() - (world.rejected.keys() - set(changed))
+        for ingress in (world.served & self._tries.keys()) | gone:
+            del self._tries[ingress]
+
+    def _changed(self, world: World, rejected: Mapping[str, Digests]) -> list[str]:
+        found = []
+        for ingress, then in rejected.items():
+            now = world.digests(ingress)
+            if now.said != then.said or (now.content != then.content and self._may_try(ingress)):
+                found.append(ingress)
+        return found
+
+    def _may_try(self, ingress: str) -> bool:
+        count, next_at = self._tries.get(ingress, (0, 0.0))
+        if self._clock() < next_at:
+            return False
+        self._tries[ingress] = (count + 1, self._clock() + _TRIES.seconds(count + 1))
+        return True
 
 
 def _owners(parts: Parts) -> set[str]:

@@ -20,7 +20,6 @@ from intentc.inspection.resource_states import AS_DESIRED, state_of
 from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld
 from intentc.model import Key, Kind, Name, claimed, is_uuid
-from intentc.planning import Planner
 
 _LONGEST = 0.1
 """Seconds spent on evaluating intents to find one that would claim the object."""
@@ -56,18 +55,18 @@ async def absence(live: Live, name: Name) -> Absence:
     claimant = await _claimant(live, unanswered, name)
     if claimant is not None:
         return _hindered(live, claimant, "would create it")
-    usual = await _usual_claimants(live.planner, name.kind)
+    claims = sliced(await claimed_of(live.planner, name.kind))
+    usual = {origin.kind async for other in claims for origin in live.planner.book.on(other)}
     if (kind.system or usual) and not live.progress.jobs_idle:
         return Absence(
             "No intent claims it so far, and not everything has been evaluated yet.",
             (),
             [entry(f"{live.progress.jobs} evaluations", None, "intentc status")],
         )
-    return (
-        _below(live, name, kind)
-        or _perhaps(live, [key for key in unanswered if key.kind in usual])
-        or _nobody(kind.system, bool(usual))
-    )
+    known = _below(live, name, kind) or _perhaps(live, [key for key in unanswered if key.kind in usual])
+    if known is not None or kind.system:
+        return known or Absence("No intent claims it.", (), [])
+    return Absence(f"{NEVER_CREATED}{', and no intent claims it' if usual else ''}.", (), [])
 
 
 def _below(live: Live, name: Name, kind: Kind) -> Absence | None:
@@ -113,13 +112,6 @@ def _perhaps(live: Live, possible: list[Key]) -> Absence | None:
     return Absence(f"No intent claims it; {len(possible)} that may claim it can't be compiled now.", (), waiting)
 
 
-def _nobody(system: bool, claimed_otherwise: bool) -> Absence:
-    if system:
-        return Absence("No intent claims it.", (), [])
-    further = ", and no intent claims it" if claimed_otherwise else ""
-    return Absence(f"{NEVER_CREATED}{further}.", (), [])
-
-
 def _hindered(live: Live, key: Key, verb: str) -> Absence:
     """Name the intent that would create the object, and what it waits for."""
     intent = of_key(live.world, key)
@@ -153,9 +145,3 @@ async def _claimant(live: Live, intents: list[Key], name: Name) -> Key | None:
             ):
                 return key
     return None
-
-
-async def _usual_claimants(planner: Planner, kind: str) -> set[str]:
-    """Return the kinds of the intents that claim objects of ``kind``."""
-    names = await claimed_of(planner, kind)
-    return {origin.kind async for name in sliced(names) for origin in planner.book.on(name)}

@@ -13,7 +13,7 @@ does step 1, classes in ``intentc/engine/`` do 2 to 8. ``assembly.py`` builds th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import partial
 from itertools import count
 from typing import Any
@@ -39,7 +39,7 @@ from .marked_objects import MarkedObjects, Marks
 from .object_planner import ObjectPlanner, StatusPace, make_pass
 from .objects import Objects
 from .operator_actions import OperatorActions
-from .permission import ENDING, OBSERVING, RESTORED, Fence, Permission, Watch
+from .permission import ENDING, OBSERVING, RESTORED, Permission
 from .phases import Happened, Phase, Phases
 from .restore_guard import RestoreGuard
 from .state_tables import StateTables
@@ -80,7 +80,7 @@ class Engine:
         in_flight: int = _IN_FLIGHT,
         last_good: LastGoodValues | None = None,
     ) -> None:
-        self._logic, self._permission, self._drift = logic, permission, drift
+        self._logic, self.permission, self._drift = logic, permission, drift
         self._moved = asyncio.Event()
         self._log_fields = log = LogFields(logic, journal)
         self._phases = phases = Phases()
@@ -109,7 +109,7 @@ class Engine:
         self._evaluator = Evaluator(  # 4, 5
             logic, runner, states, journal, jobs, self._allocations, claims, log, on_end=self._job_ended
         )
-        self._restore_guard = RestoreGuard(
+        self.restore_guard = RestoreGuard(
             logic, planner.assumed, journal, permission, objects, self._allocations, self._sender
         )
         changes = ObjectChanges(logic, planner, states, objects, marks)
@@ -122,7 +122,7 @@ class Engine:
             objects,
             changes,
             phases,
-            self._restore_guard,
+            self.restore_guard,
             log,
             last_good,
         )
@@ -136,7 +136,7 @@ class Engine:
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
         """Serve until cancelled; then no write begins, and writes under way may end. The allocations must be loaded.
-        Raises a group with ``Fenced`` if a write lacks the leader's fence and ``require_leadership`` was not called."""
+        Raises a group with ``Fenced`` if a write lacks the leader's fence and the permission requires no leadership."""
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._apply, events)  # 2 → 3
@@ -145,7 +145,7 @@ class Engine:
                 group.start_soon(partial(self._writes.loop.run, drain=False))  # 7, 8
                 group.start_soon(self._housekeep)
         finally:
-            self._permission.withhold(ENDING, "no write is begun any more")
+            self.permission.withhold(ENDING, "no write is begun any more")
             await self._writes.loop.drain(_DRAIN)
 
     async def _apply(self, events: AsyncIterator[Snapshot | Batch]) -> None:
@@ -159,7 +159,7 @@ class Engine:
             if await self._read_back.unseen():
                 self._sender.expect_no_echo()
             self._drift.tidy()
-            if self._permission.withheld_for and self._allocations.outstanding and not rounds % _RELOAD_EVERY:
+            if self.permission.withheld_for and self._allocations.outstanding and not rounds % _RELOAD_EVERY:
                 # The leader may have been granted the requested allocations meanwhile, and no event reports that.
                 self._allocations.invalidate()
             self._forget_deleted_owners()
@@ -208,7 +208,7 @@ class Engine:
         """Work has ended, or inputs were applied: report to the phases what that means, and go on where they allow it.
         The loops call it after each run, the verbs that apply inputs at their end."""
         phases, could_plan = self._phases, self._phases.may_plan
-        if self._marked.awaits_pass and not self._permission.withheld_for:
+        if self._marked.awaits_pass and not self.permission.withheld_for:
             phases.happened(Happened.FREEING_WAITS)
         if phases.phase is not Phase.PLANNING and self.jobs.idle:
             # A pass waits for cooling intents as well: what they have yielded may be stale.
@@ -217,7 +217,7 @@ class Engine:
                 self._make_pass()
         if phases.may_plan:
             self._allocations.queue_releases()
-            if RESTORED in self._permission.withheld_for and not phases.pass_is_due and self._restore_guard.evaluated():
+            if RESTORED in self.permission.withheld_for and not phases.pass_is_due and self.restore_guard.evaluated():
                 self.lift(RESTORED)
             if not could_plan:
                 self._allocations.loop.wake()
@@ -242,10 +242,6 @@ class Engine:
         marks = self._marked.marks
         guard.forget({owner for owner in guard.deleted_owners if has_intent(owner) or not marks.of(owner)})
 
-    async def wait_until_restore_is_evaluated(self) -> None:
-        """After a restore that requires confirmation, return once all is evaluated; writes are still withheld."""
-        await self._restore_guard.wait_until_evaluated()
-
     async def settled(self, revision: int = 0) -> None:
         """Return once everything up to ``revision`` is applied and the engine has converged."""
         while not (self.converged and self.revision >= revision):
@@ -262,14 +258,6 @@ class Engine:
         if not self.jobs.idle:
             self._phases.happened(Happened.INPUTS)
         self.work_ended()
-
-    def resync(self, key: Key) -> None:
-        """Run an intent as a resync job, even if its memo is valid. After the last intent, call ``reevaluate(())``."""
-        self.jobs.resync(key)
-
-    def enqueue_plans(self, names: Iterable[Name]) -> None:
-        """Plan these objects again, whether or not anything has changed."""
-        self.objects.plan(names)
 
     async def read_back(self, name: Name) -> None:
         """Read an object from the API server, since an event of it may have been missed."""
@@ -298,28 +286,14 @@ class Engine:
 
     def withhold(self, reason: str, message: str) -> None:
         """Allow no new write until ``lift``. ``message``: for people."""
-        self._permission.withhold(reason, message)
+        self.permission.withhold(reason, message)
 
     def lift(self, reason: str) -> None:
         """Remove a reason for withholding writes. After the last one, reported plans are made again and carried out."""
-        if self._permission.lift(reason):
+        if self.permission.lift(reason):
             self.objects.plan(sorted(self.states.planned), resync=True)
             self._allocations.resume()
             self.work_ended()
-
-    def require_watch(self, watch: Watch) -> None:
-        """Require an open watch for writes."""
-        self._permission.require_watch(watch)
-
-    def require_restore_confirmation(self) -> None:
-        """After a restore, keep writes withheld until the caller calls ``lift(RESTORED)``;
-        ``wait_until_restore_is_evaluated`` shows when it may."""
-        self._restore_guard.require_confirmation()
-
-    def require_leadership(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:
-        """Require a leadership for writes. ``fence``: the fence of the leadership, None while it is not certain.
-        ``on_fenced``: called when the server rejects this fence."""
-        self._permission.require_leadership(fence, on_fenced)
 
     def about(self, subject: Key | Name) -> dict[str, Any]:
         """The structured fields of a log line about an intent or object."""
@@ -340,11 +314,6 @@ class Engine:
         return self._logic.held_facts()
 
     @property
-    def listed(self) -> bool:
-        """Whether the world was listed once."""
-        return self.world.listed
-
-    @property
     def first_pass_complete(self) -> bool:
         """Whether the first pass was made: the whole world was evaluated, and orphans are queued."""
         return self._phases.passes > 0
@@ -360,19 +329,9 @@ class Engine:
         return self._sender.written
 
     @property
-    def restores(self) -> int:
-        """How often the store was found restored to an older state."""
-        return self._restore_guard.times
-
-    @property
-    def withheld(self) -> Mapping[str, str]:
-        """Why writes are withheld: reason → message."""
-        return self._permission.withheld_for
-
-    @property
     def may_write(self) -> bool:
         """Whether a write may begin right now."""
-        return self._permission.granted
+        return self.permission.granted
 
     @property
     def quiet(self) -> bool:
@@ -390,7 +349,7 @@ class Engine:
     def converged(self) -> bool:
         """Quiet; no allocation backs off, nor any object that is not rejected or contended. Failed intents may. While
         writes are withheld (unless observing), also: no plan or allocation waits for permission."""
-        states, withheld = self.states, self._permission.withheld_for
+        states, withheld = self.states, self.permission.withheld_for
         if withheld and OBSERVING not in withheld and (states.planned or self._allocations.outstanding):
             return False
         reported = all(name in states.rejected or name in states.contended for name in self.objects.delayed())
@@ -413,7 +372,7 @@ class Engine:
             allocations_idle=allocations.loop.idle,
             allocations_settled=allocations.loop.settled,
             may_write=self.may_write,
-            withheld=dict(self.withheld),
+            withheld=dict(self.permission.withheld_for),
             reachable=throttle.reachable,
             pause_seconds=throttle.seconds,
             last_written_revision=self._sender.last_revision,

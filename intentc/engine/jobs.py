@@ -45,7 +45,8 @@ class Jobs(KeyedQueue[Key]):
                 self.add(key)
 
     def resync(self, key: Key) -> None:
-        """Enqueue this intent once more, after all live jobs, whether or not its memo is valid."""
+        """Enqueue this intent once more, after all live jobs, whether or not its memo is valid. After the last intent,
+        call ``Engine.reevaluate(())``."""
         job = self._causes.get(key)
         if job is not None:
             self._causes[key] = job._replace(by_readers=True)

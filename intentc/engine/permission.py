@@ -68,7 +68,7 @@ class Permission:
         self._withheld_for[reason] = message
 
     def lift(self, reason: str) -> bool:
-        """Remove a reason. True if it was the last one: what was only planned until now can be carried out."""
+        """Remove a reason; ``Engine.lift`` calls it. True if it was the last one: plans can be carried out."""
         return self._withheld_for.pop(reason, None) is not None and not self._withheld_for
 
     @property

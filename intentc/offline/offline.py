@@ -129,7 +129,7 @@ class Offline:
     async def settle(self) -> None:
         """Work until nothing is left to do."""
         engine = self.engine
-        if not engine.listed:
+        if not engine.world.listed:
             await engine.load_allocations()
             await engine.step([(await list_all(self.store, self._layout)).snapshot])
         while True:

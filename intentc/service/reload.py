@@ -178,7 +178,7 @@ class Reloader:
 
     async def _resync(self, keys: Iterable[Key]) -> None:
         async for key in sliced(keys, block=1):
-            self._engine.resync(key)
+            self._engine.jobs.resync(key)
         self._engine.reevaluate(())
 
 

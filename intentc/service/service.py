@@ -114,7 +114,7 @@ def build_service(
         crash_marker=crash_marker,
         last_good=retained,
     )
-    engine.require_watch(source)
+    engine.permission.require_watch(source)
     source.on_resumed = engine.watch_resumed
     directives = DirectiveWatch(store, installation, engine.operator_actions, engine, heartbeat=heartbeat)
     names = tuple(compiler.name for compiler in compilers.compilers)

@@ -100,8 +100,9 @@ class CompilerStatus:
         engine = self._engine
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
-        if OBSERVING in engine.withheld and engine.quiet and self._observed != len(self._engine.states.planned):
-            self._observed = len(self._engine.states.planned)
+        planned = len(engine.states.planned)
+        if OBSERVING in engine.permission.withheld_for and engine.quiet and self._observed != planned:
+            self._observed = planned
             _LOG.info("observing: %s would be written: `intentc show planned`", counted(self._observed, "object"))
         self._rates.look(
             evaluations=self._engine.progress.evaluations,
@@ -112,7 +113,7 @@ class CompilerStatus:
 
     def ready(self) -> tuple[bool, tuple[str, ...]]:
         """As ``diagnostics.Process``."""
-        state, leadership, withheld = self._source.state, self._leadership(), self._engine.withheld
+        state, leadership, withheld = self._source.state, self._leadership(), self._engine.permission.withheld_for
         reasons = []
         if not state.ready:
             because = f" ({state.last_error})" if state.last_error else ""
@@ -143,7 +144,7 @@ class CompilerStatus:
                 "disconnects": dict(counters.disconnects),
                 "missed_events": counters.missed_events,
                 "duplicates": counters.duplicates,
-                "restored": engine.restores,
+                "restored": engine.restore_guard.times,
             },
             "directives": parts.directives.report(),
             "leading": parts.takeover.report() if parts.takeover is not None else None,
@@ -210,7 +211,7 @@ class CompilerStatus:
         }
 
     def _role(self, leadership: Leadership | None) -> str:
-        if OBSERVING in self._engine.withheld:
+        if OBSERVING in self._engine.permission.withheld_for:
             return "observer"
         if leadership is None:
             return "alone"
@@ -224,7 +225,7 @@ class CompilerStatus:
         return [] if self._engine.progress.reachable else [unreachable_server(self._rates)]
 
     def _left(self, leadership: Leadership | None) -> Iterator[str]:
-        reasons = self._engine.withheld
+        reasons = self._engine.permission.withheld_for
         if RESTORED in reasons:
             yield "an audit, since etcd was restored from an older state: nothing is written before"
         if leadership is not None and leadership.hindered:
@@ -260,7 +261,7 @@ class CompilerStatus:
                 first = "" if progress.passed or because else ", not asked yet"
                 yield f"etcd, no watch since {at(state.since)}{first}{because}"
             case Phase.LISTING:
-                which = "the first list of etcd" if not self._engine.listed else "a new list of etcd"
+                which = "the first list of etcd" if not self._engine.world.listed else "a new list of etcd"
                 yield f"{which}: {progress.listed:,} of {progress.to_list:,} keys are read"
             case Phase.WATCHING if leadership is not None and leadership.unanswered_since is not None:
                 # A silent watch counts as cut only after some heartbeats; the lease shows it earlier.
@@ -281,7 +282,7 @@ class CompilerStatus:
         if self._loaded:
             return None
         listing, progress = self._source.progress, self._engine.progress
-        if not self._engine.listed:
+        if not self._engine.world.listed:
             if self._lacking or self._source.state.phase is not Phase.LISTING:
                 return {"phase": "connecting", "done": 0, "total": None}
             return {"phase": "listing", "done": listing.listed, "total": listing.to_list or None}

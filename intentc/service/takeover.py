@@ -95,7 +95,7 @@ class TakeOver:
             keepers=keepers,
         )
         engine.withhold(STANDING_BY, "another compiler leads, or may")
-        engine.require_leadership(self.election.fence, self._on_fence_rejected)
+        engine.permission.require_leadership(self.election.fence, self._on_fence_rejected)
 
     async def run(self) -> None:
         """Take over and stand by again until ``end``. It is shielded from cancellation, so that writes in flight at the
@@ -132,7 +132,7 @@ class TakeOver:
         """Why this process doesn't write though it could lead; empty if nothing prevents it."""
         if self._rejected_after == self._engine.writes:
             return "the API server rejects our fence: does it use the same etcd and the same installation?"
-        if self.election.fence() is not None and STANDING_BY in self._engine.withheld:
+        if self.election.fence() is not None and STANDING_BY in self._engine.permission.withheld_for:
             return "it leads, and has not caught up yet"
         return ""
 
@@ -180,7 +180,7 @@ class TakeOver:
 
     async def _has_caught_up(self) -> bool:
         return (
-            self._engine.listed
+            self._engine.world.listed
             and not await caught_up(self._store, self._prefix, self._resources.applied_revision)
             and not await caught_up(self._store, self._directives_prefix, self._directives.applied_revision)
         )

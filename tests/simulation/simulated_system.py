@@ -201,9 +201,9 @@ class SimulatedSystem:
 
     async def _work(self) -> None:
         engine = self.engine
-        if not engine.listed:
+        if not engine.world.listed:
             await engine.load_allocations()
-        if self._gap or not engine.listed:
+        if self._gap or not engine.world.listed:
             self._gap = False
             await engine.step([await self._snapshot()])
         for _ in range(_ROUNDS):
@@ -227,7 +227,7 @@ class SimulatedSystem:
 
     async def deliver_again(self, batches: int) -> None:
         """The watch delivers the last so many batches again, as etcd before 3.4.24 may."""
-        if self.engine.listed:
+        if self.engine.world.listed:
             again: list[Snapshot | Batch] = [*self._delivered]
             await self.engine.step(again[-batches:])
 

@@ -219,7 +219,7 @@ class BoxSystem(MemorySystem):
         """As if the back-off of the parts of these boxes were over, and a pause that the server asked for."""
         self.engine.throttle._ends = 0.0
         for name in names:
-            self.engine.enqueue_plans([part(name)])
+            self.engine.objects.plan([part(name)])
         await self.settle()
 
     async def contents(self) -> dict[str, str]:

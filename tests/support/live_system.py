@@ -132,7 +132,7 @@ class LiveSystem:
         """Wait until the compiler leads (unless it only observes), has applied the person's last mutation and has
         nothing left to do."""
         engine = service.engine
-        await until(lambda: engine.may_write or OBSERVING in engine.withheld)
+        await until(lambda: engine.may_write or OBSERVING in engine.permission.withheld_for)
         with anyio.fail_after(PATIENCE):
             await service.engine.settled(self.revision)
 

@@ -125,7 +125,7 @@ class Trial:
     async def rest(self) -> Moment:
         """Work until nothing is left to do."""
         engine = self.offline.engine
-        if not engine.listed:
+        if not engine.world.listed:
             await engine.load_allocations()
             await engine.apply_item(self._gathered.snapshot)
             apply_directives(engine.operator_actions, self._gathered.directives)

@@ -66,7 +66,7 @@ class PeriodicAudit:
         chance: Callable[[], float] = random.random,
         source: Source | None = None,
     ) -> None:
-        engine.require_restore_confirmation()
+        engine.restore_guard.require_confirmation()
         self._engine = engine
         self._spawn = spawn
         self._period = period
@@ -114,11 +114,11 @@ class PeriodicAudit:
         """Audit after each restore of the store, and permit writes once an audit has judged the differences."""
         engine = self._engine
         while True:
-            await engine.wait_until_restore_is_evaluated()
-            restores = engine.restores
+            await engine.restore_guard.wait_until_evaluated()
+            restores = engine.restore_guard.times
             try:
                 verdict = await self.once("etcd was restored from an older state")
-                if verdict.judged and restores == engine.restores:
+                if verdict.judged and restores == engine.restore_guard.times:
                     engine.lift(RESTORED)
             except AuditFailed as error:
                 _LOG.error(
@@ -211,7 +211,7 @@ class PeriodicAudit:
             else:
                 if sort is MismatchKind.MISSED:
                     await engine.read_back(name)
-                engine.enqueue_plans((name,))
+                engine.objects.plan((name,))
         engine.reevaluate(sorted({key for keys in intents.values() for key in keys}))
         with anyio.move_on_after(self._patience):
             # Not until it has converged: an engine that may not write now is done once the plan is made.

@@ -49,10 +49,10 @@ async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_o
         known, book = service.engine.world, service.engine.planner.book
         runs = service.engine.progress.evaluations
         for key in [key for key in known.cache if key.kind in known.intent_kinds]:
-            service.engine.resync(key)
+            service.engine.jobs.resync(key)
         for resource in map(known.resource, list(known.cache)):
             if resource is not None and resource.name in book:
-                service.engine.enqueue_plans([resource.name])
+                service.engine.objects.plan([resource.name])
         await world.settle(service)
         assert service.engine.progress.evaluations - runs >= 20
         assert world.calls.mutations == {}

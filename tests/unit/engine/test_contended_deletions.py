@@ -94,11 +94,11 @@ async def test_it_is_tried_again_later_and_after_each_time_less_often(shelves: L
     await contend(shelves)
     for pause in (CONTENDED.seconds(1), CONTENDED.seconds(2)):
         shelves.now += pause - 1
-        shelves.engine.enqueue_plans([LABEL])
+        shelves.engine.objects.plan([LABEL])
         await shelves.settle()
         assert await shelves.labels() == 1
         shelves.now += 1
-        shelves.engine.enqueue_plans([LABEL])
+        shelves.engine.objects.plan([LABEL])
         await shelves.settle()
         assert (await shelves.labels(), shelves.contended) == (0, [])
         await shelves.others_make()

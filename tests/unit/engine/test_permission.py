@@ -21,7 +21,7 @@ class Leadership:
     def __init__(self, box_system: BoxSystem) -> None:
         self.fence: str | None = "default/7"
         self.rejected: list[str] = []
-        box_system.engine.require_leadership(lambda: self.fence, self.rejected.append)
+        box_system.engine.permission.require_leadership(lambda: self.fence, self.rejected.append)
 
 
 class Watching:
@@ -106,7 +106,7 @@ async def test_a_rejected_fence_stops_writing_and_is_reported_to_the_leadership(
     box_system.write.failures["*"] = [Fenced(412, "fence is over")]
     await box_system.boxes("a", "b")
     assert leadership.rejected == ["default/7"]
-    assert STANDING_BY in box_system.engine.withheld
+    assert STANDING_BY in box_system.engine.permission.withheld_for
     assert len(box_system.write.log) == 1
 
 
@@ -164,7 +164,7 @@ async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_wri
     await box_system.boxes("b", text="number")
     assert box_system.write.log == []
     assert not box_system.engine.converged, "nobody has withdrawn the permission"
-    box_system.engine._permission._fence = None  # surely held again; the API server knows no leader
+    box_system.engine.permission._fence = None  # surely held again; the API server knows no leader
     async with box_system.running():
         await box_system.settled()
     assert await box_system.contents() == {"a": "hello"}
@@ -174,7 +174,7 @@ async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_wri
 async def test_without_an_open_watch_nothing_is_written(box_system: BoxSystem) -> None:
     """What is planned may be planned from a store that was put back meanwhile."""
     watch = Watching()
-    box_system.engine.require_watch(watch)
+    box_system.engine.permission.require_watch(watch)
     await box_system.boxes("a")
     assert box_system.write.log == []
     assert not box_system.engine.converged
@@ -216,6 +216,6 @@ async def test_a_write_goes_with_the_fence_by_which_it_was_permitted(box_system:
 
     box_system.engine._sender._send = noting  # type: ignore[assignment,method-assign]
     answers = ["default/7", "default/7"]  # for the plan, for the write; then the lease is over
-    box_system.engine.require_leadership(lambda: answers.pop(0) if answers else None, lambda fence: None)
+    box_system.engine.permission.require_leadership(lambda: answers.pop(0) if answers else None, lambda fence: None)
     await box_system.boxes("a")
     assert fences == ["default/7"]

@@ -38,12 +38,12 @@ async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everythi
     box_system.write.log.clear()
     await box_system.relist()
     assert box_system.write.log == ["create a"]
-    assert box_system.engine.restores == 1
+    assert box_system.engine.restore_guard.times == 1
     assert box_system.engine.may_write
 
 
 async def test_nothing_is_written_until_whoever_audits_gives_permission(box_system: BoxSystem) -> None:
-    box_system.engine.require_restore_confirmation()
+    box_system.engine.restore_guard.require_confirmation()
     await box_system.boxes("a", settle=False)
     restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
@@ -52,7 +52,7 @@ async def test_nothing_is_written_until_whoever_audits_gives_permission(box_syst
     await box_system.relist()
     assert box_system.write.log == []
     with anyio.fail_after(PATIENCE):
-        await box_system.engine.wait_until_restore_is_evaluated()
+        await box_system.engine.restore_guard.wait_until_evaluated()
     assert box_system.engine.first_pass_complete, "compared is what is evaluated"
     assert not engine_status(box_system.engine)["healthy"]
     box_system.engine.lift(RESTORED)
@@ -62,11 +62,11 @@ async def test_nothing_is_written_until_whoever_audits_gives_permission(box_syst
 
 async def test_who_audits_hears_of_it_although_the_next_change_arrives_at_once(box_system: BoxSystem) -> None:
     """In a store that always changes, everything is evaluated only for moments."""
-    box_system.engine.require_restore_confirmation()
+    box_system.engine.restore_guard.require_confirmation()
     await box_system.boxes("a", settle=False)
     restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
-    compared = asyncio.create_task(box_system.engine.wait_until_restore_is_evaluated())
+    compared = asyncio.create_task(box_system.engine.restore_guard.wait_until_evaluated())
     await anyio.wait_all_tasks_blocked()
     key = await box_system.key("box", "a")
     restore()
@@ -79,21 +79,21 @@ async def test_who_audits_hears_of_it_although_the_next_change_arrives_at_once(b
 
 
 async def test_who_audits_is_asked_again_after_the_next_restore_only(box_system: BoxSystem) -> None:
-    box_system.engine.require_restore_confirmation()
+    box_system.engine.restore_guard.require_confirmation()
     await box_system.boxes("a", settle=False)
     restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
     for restores in (1, 2):
-        compared = asyncio.create_task(box_system.engine.wait_until_restore_is_evaluated())
+        compared = asyncio.create_task(box_system.engine.restore_guard.wait_until_evaluated())
         await anyio.wait_all_tasks_blocked()
         assert not compared.done()
         restore()
         await box_system.relist()
         await anyio.wait_all_tasks_blocked()
         assert compared.done()
-        assert box_system.engine.restores == restores
+        assert box_system.engine.restore_guard.times == restores
         with anyio.fail_after(PATIENCE):
-            await box_system.engine.wait_until_restore_is_evaluated()  # as long as nobody has allowed writes
+            await box_system.engine.restore_guard.wait_until_evaluated()  # as long as nobody has allowed writes
         box_system.engine.lift(RESTORED)
         await box_system.offline.settle()
 
@@ -113,7 +113,7 @@ async def test_nothing_is_written_while_the_allocations_of_a_restored_store_cann
         restore()
         faults_of(box_system.offline.store).cut_watches()
         await soon(lambda: failing.await_count > 1)
-        assert RESTORED in box_system.engine.withheld
+        assert RESTORED in box_system.engine.permission.withheld_for
         assert box_system.write.log == ["create a"]
         mocker.stop(failing)
         await soon(lambda: box_system.write.log == ["create a", "create a"])
@@ -130,7 +130,7 @@ async def test_a_restore_is_noticed_although_others_have_written_past_our_revisi
         await box_system.boxes(f"box-{number}", settle=False)
     await box_system.relist()
     assert box_system.engine.revision > seen
-    assert box_system.engine.restores == 1
+    assert box_system.engine.restore_guard.times == 1
     assert (await box_system.contents())["a"] == "hello"
 
 
@@ -138,7 +138,7 @@ async def test_a_listing_after_a_gap_is_no_restore(box_system: BoxSystem) -> Non
     await box_system.boxes("a")
     await box_system.change("a", text="bye", settle=False)
     await box_system.relist()
-    assert box_system.engine.restores == 0
+    assert box_system.engine.restore_guard.times == 0
 
 
 async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
@@ -164,7 +164,7 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
         assert box_system.write.log == ["create a"]
         assert not service.ready()[0]
         may_end.set()
-        await soon(lambda: RESTORED not in box_system.engine.withheld)
+        await soon(lambda: RESTORED not in box_system.engine.permission.withheld_for)
         with anyio.fail_after(PATIENCE):
             await box_system.engine.settled()
     assert box_system.write.log == ["create a", "create a"]
@@ -190,12 +190,12 @@ async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -
         b = await box_system.key("box", "b")
         await soon(lambda: box_system.engine.world.exists(b))
         restore()
-        await soon(lambda: box_system.engine.restores == 2)
+        await soon(lambda: box_system.engine.restore_guard.times == 2)
         audits[0].set()
         await soon(lambda: len(audits) == 2)
-        assert RESTORED in box_system.engine.withheld
+        assert RESTORED in box_system.engine.permission.withheld_for
         audits[1].set()
-        await soon(lambda: RESTORED not in box_system.engine.withheld)
+        await soon(lambda: RESTORED not in box_system.engine.permission.withheld_for)
 
 
 async def test_the_journal_holds_nothing_of_the_future_that_never_was(box_system: BoxSystem) -> None:

@@ -32,7 +32,7 @@ def service_of(
     store, engine = box_system.offline.store, box_system.engine
     heartbeat = Heartbeat(installation, process)
     source = Source(store, PREFIX, heartbeat=heartbeat)
-    engine.require_watch(source)
+    engine.permission.require_watch(source)
     directives = DirectiveWatch(
         store,
         installation,

@@ -298,7 +298,7 @@ async def test_a_leader_that_may_not_write_yet_says_why(box_system: BoxSystem, r
 
 
 async def test_after_a_restore_an_audit_is_waited_for(box_system: BoxSystem, reported: Reported) -> None:
-    box_system.engine.require_restore_confirmation()
+    box_system.engine.restore_guard.require_confirmation()
     box_system.engine.withhold(RESTORED, "restored")
     await box_system.boxes("a")
     assert (

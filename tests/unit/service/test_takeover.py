@@ -95,7 +95,7 @@ async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(s
     async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one))
         store.faults.unreachable = True
-        await soon(lambda: STANDING_BY in box_system.engine.withheld)
+        await soon(lambda: STANDING_BY in box_system.engine.permission.withheld_for)
         assert not leads(one)
         store.faults.unreachable = False
         await soon(lambda: leads(one))
@@ -113,7 +113,7 @@ async def test_another_version_with_too_many_planned_writes_waits_for_approval(s
     await box_system.boxes("b", "c", settle=False)
     newer = BoxSystem(store)
     async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
-        await soon(lambda: UPGRADE in newer.engine.withheld)
+        await soon(lambda: UPGRADE in newer.engine.permission.withheld_for)
         assert not two.ready()[0]
         assert "max_writes_on_upgrade" in two.ready()[1][-1]
     assert newer.write.log == []
@@ -133,11 +133,11 @@ async def test_a_leadership_that_is_lost_before_the_upgrade_is_judged_withholds_
         # Others ask whether it is quiet as well, also before it leads.
         await soon(lambda: judging.call_count > 0)
         store.faults.unreachable = True
-        await soon(lambda: newer.engine.withheld[STANDING_BY].startswith("not leading"))
+        await soon(lambda: newer.engine.permission.withheld_for[STANDING_BY].startswith("not leading"))
         mocker.stop(quiet)
         store.faults.unreachable = False
         await soon(lambda: two.takeover is not None and two.takeover.takeovers == 1)
-        assert UPGRADE not in newer.engine.withheld
+        assert UPGRADE not in newer.engine.permission.withheld_for
         assert newer.engine.may_write
 
 

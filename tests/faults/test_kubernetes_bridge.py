@@ -15,7 +15,7 @@ import anyio
 import anyio.abc
 import pytest
 
-from intentc.bridges.kubernetes import informer, informing, sending
+from intentc.bridges.kubernetes import copy_writer, informer, kind_watcher
 from intentc.bridges.kubernetes.serving import Bridge
 from intentc.directives import AllowDeletes, Book
 from intentc.plugins import Loaded
@@ -53,8 +53,8 @@ def loaded() -> Loaded:
 @pytest.fixture
 async def system(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MirroredSystem]:
     """A populated cluster, without a bridge yet. Attempts are repeated soon, and a page has ten objects."""
-    monkeypatch.setattr(informing, "Retries", lambda *backoff: Retries(_SOON))
-    monkeypatch.setattr(sending, "_AGAIN", _SOON)
+    monkeypatch.setattr(kind_watcher, "Retries", lambda *backoff: Retries(_SOON))
+    monkeypatch.setattr(copy_writer, "_AGAIN", _SOON)
     monkeypatch.setattr(loop, "AWAY", _SOON)
     monkeypatch.setattr(informer, "PAGE", 10)
     async with running_fake_cluster(install_kinds) as cluster:
@@ -119,12 +119,12 @@ async def test_events_that_come_twice_and_late(system: MirroredSystem) -> None:
             system.change()
             await until_true(system.same)
         await system.assert_right(bridge)
-        before, written = await system.values(), bridge.sender.counters.copy()
+        before, written = await system.values(), bridge.copy_writer.counters.copy()
         events = bridge.tasks["mapping"].watcher.counters["events"]
         system.cluster.cut()
         await until(lambda: bridge.tasks["mapping"].watcher.counters["events"] >= events + system.cluster.repeated)
         await until(lambda: bridge.status()["converged"])
-        assert (await system.values(), bridge.sender.counters) == (before, written)
+        assert (await system.values(), bridge.copy_writer.counters) == (before, written)
     await system.assert_second_pass_writes_nothing()
 
 
@@ -266,7 +266,7 @@ async def test_of_two_bridges_one_acts_and_the_other_goes_on_where_it_stopped(sy
                 system.change()
             await system.quiet(leading)
             await until(lambda other=other: other.ready()[0])  # type: ignore[misc]
-            assert not other.sender.counters, "it only watches"
+            assert not other.copy_writer.counters, "it only watches"
             assert not other.reporter.counters
             for _ in range(3):
                 system.change()

@@ -191,10 +191,10 @@ async def test_a_second_start_writes_nothing(cluster: KubeApiserver, world: Live
     await _ask(cluster, "POST", MAPPINGS, _mapping("quote"))
     async with _bridge(cluster, world) as bridge:
         await until(lambda: bridge.status()["converged"])
-        assert bridge.sender.counters["written"] > 0
+        assert bridge.copy_writer.counters["written"] > 0
     async with _bridge(cluster, world, "two") as bridge:
         await until(lambda: bridge.status()["converged"] and bridge.election.fence() is not None)
-        assert not bridge.sender.counters
+        assert not bridge.copy_writer.counters
 
 
 async def test_without_rights_nothing_is_synced_and_the_reason_is_shown(

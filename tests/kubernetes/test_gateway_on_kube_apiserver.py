@@ -195,8 +195,8 @@ async def test_the_sample_runs_is_reported_and_is_deleted_in_order(cluster: Kube
         uid = (await ask(cluster, "GET", "/api/v1/namespaces/sample/services/envoy-web"))["metadata"]["uid"]
     async with bridging(cluster, world, "two") as bridge, world.compiling():
         await until(lambda: bridge.status()["converged"] and bridge.election.fence() is not None)
-        assert bridge.carrier is not None
-        assert not +bridge.carrier.counters
+        assert bridge.reconciler is not None
+        assert not +bridge.reconciler.counters
         after = await ask(cluster, "GET", "/api/v1/namespaces/sample/services/envoy-web")
         assert after["metadata"]["uid"] == uid
         assert len(after["spec"]["ports"]) == 2

@@ -47,7 +47,7 @@ async def main(url: str, kind: str) -> None:
                 while counters.get("events", 0) < question["count"]:  # noqa: ASYNC110 - a counter has no event
                     await anyio.sleep(_LOOK)
             revision = (await store.range(f"/{_PATH}/", f"/{_PATH}0", limit=1)).items
-            return {"written": sum(bridge.sender.counters.values()), "copies": len(revision)}
+            return {"written": sum(bridge.copy_writer.counters.values()), "copies": len(revision)}
 
         await serve({}, answer)
 

@@ -21,7 +21,7 @@ from intentc.reconcile.failures import Denied
 
 from .cluster import Cluster
 from .discovery import IDENTIFYING_NAMESPACE, identity
-from .informing import KindTask
+from .kind_watcher import KindTask
 from .mirror import Mirror
 
 

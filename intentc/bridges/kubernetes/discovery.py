@@ -1,7 +1,7 @@
 """Finds under which path and version a cluster serves a kind, and which cluster it is.
 
 Why it exists: a schema declares several versions of a kind, and a cluster serves some of them; only the cluster knows
-the plural that its paths have. A kind may be missing, and be installed later: ``informing`` asks again, after pauses
+the plural that its paths have. A kind may be missing, and be installed later: ``kind_watcher`` asks again, after pauses
 that grow from 1 to 30 seconds. ``cluster_identity`` compares the cluster with the one that was mirrored.
 
 It sends requests and keeps nothing.

@@ -23,7 +23,7 @@ from intentc.outgoing import INSTALLATION_LABEL
 from .cluster import Cluster
 from .discovery import ManifestKind, Served
 from .informer import Finding
-from .informing import KindWatcher, Phase
+from .kind_watcher import KindWatcher, Phase
 from .made_objects import GroupVersionKind
 
 

@@ -4,7 +4,8 @@ Why it exists: ``outgoing.next_step`` decides from what etcd and the cluster hav
 anywhere decides the same again. Here are the order (ends by descending phase, then the others by ascending phase; a few
 of one phase at the same time), the last look at the cluster before an object is created or taken for gone, and the
 pause before a write that was rejected is tried again unchanged. An object of ours that no manifest names gets one
-again. ``answering`` writes through the API server, ``applying`` to the cluster; ``events`` reports rejections there.
+again. ``manifest_answers`` writes through the API server, ``applying`` to the cluster; ``events`` reports rejections
+there.
 
 State: what is to be looked at, what waits for its owner's finalizer or for a kind, rejections, and counters; the parts
 keep their own. I/O: that of the parts.
@@ -28,13 +29,13 @@ from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Unavailable
 
 from . import applying
-from .answering import Answers, AnswerWriter
 from .applying import NotAsExpected, words_of
 from .cluster import Cluster, NotServed
 from .events import Events
 from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness
 from .made_objects import Body, GroupVersionKind, MadeObjects, sort_of, uid_of
+from .manifest_answers import AnswerWriter, ManifestAnswers
 from .stored_manifests import FqName, Manifest, StoredManifests
 from .wire import UNUSABLE
 
@@ -96,7 +97,7 @@ class ManifestReconciler:
         self.stored = StoredManifests(installation)
         self.objects = MadeObjects()
         self.kinds = MadeKinds(cluster, installation, self._apply_findings, doubt, declared)
-        self.answers = Answers(writer, schema, fence, fenced, self._look)
+        self.answers = ManifestAnswers(writer, schema, fence, fenced, self._look)
         self._cluster = cluster
         self._installation = installation
         self._fence = fence

@@ -23,9 +23,9 @@ from intentc.watch.keys import leader_key
 from intentc.watch.protocol import Compare, Put, Relation, Store, Target, prefix_end
 
 from .cluster_identity import ClusterIdentity
-from .informing import KindTask, Phase
+from .copy_writer import CopyWriter
+from .kind_watcher import KindTask, Phase
 from .mirror import Mirror
-from .sending import Sender
 
 
 class SyncedMarks:
@@ -71,7 +71,7 @@ class Marker:
         marks: SyncedMarks,
         tasks: Mapping[str, KindTask],
         mirror: Mirror,
-        sender: Sender,
+        copy_writer: CopyWriter,
         identity: ClusterIdentity,
         knows_all: Callable[[], bool],
         not_served_seconds: float,
@@ -80,7 +80,7 @@ class Marker:
         self._marks = marks
         self._tasks = tasks
         self._mirror = mirror
-        self._sender = sender
+        self._copy_writer = copy_writer
         self._identity = identity
         self._knows_all = knows_all
         self._not_served_seconds = not_served_seconds
@@ -119,6 +119,8 @@ class Marker:
             return None
         if task.mark is None and not self._knows_all():
             return None
-        if task.mark is None and not (self._sender.idle and self._mirror.is_copied(name, self._sender.rejected.keys())):
+        if task.mark is None and not (
+            self._copy_writer.idle and self._mirror.is_copied(name, self._copy_writer.rejected.keys())
+        ):
             return None
         return Mark(cluster, watcher.informer.version)

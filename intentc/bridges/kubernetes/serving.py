@@ -31,15 +31,16 @@ from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
 from intentc.watch.source import Source
 
-from .answering import Answers, AnswerWriter
 from .cluster import Cluster
 from .cluster_identity import Approvals, ClusterIdentity
 from .compiled_problems import CompiledProblems
+from .copy_writer import CopyWriter, Writer
 from .discovery import Served
 from .events import Events, Regarding
 from .informer import Complete, Deleted, Finding, Put
-from .informing import KindTask, KindWatcher, Phase
+from .kind_watcher import KindTask, KindWatcher, Phase
 from .made_objects import GroupVersionKind
+from .manifest_answers import AnswerWriter, ManifestAnswers
 from .manifest_reconciler import AT_ONCE, ManifestReconciler
 from .marking import Marker, SyncedMarks
 from .mirror import DeleteLimits, Mirror
@@ -48,9 +49,8 @@ from .owner_finalizers import OwnerFinalizers
 from .problem_events import Note, Notes, ProblemEvents
 from .projection import Projector
 from .reporting import Reporter
-from .sending import Sender, Writer
 from .status import metrics, status_of
-from .stored import StoredCopies
+from .stored_copies import StoredCopies
 from .stored_manifests import FOLLOWED
 from .wire import UNUSABLE
 
@@ -114,10 +114,10 @@ class Bridge:
             ttl=settings.ttl,
             versions={},
             on_won=self._on_won,
-            on_lost=lambda reason: self.sender.wake(),
+            on_lost=lambda reason: self.copy_writer.wake(),
             keepers=keepers,
         )
-        self.sender = Sender(self.mirror, writer, self._fence, self.election.invalidate)
+        self.copy_writer = CopyWriter(self.mirror, writer, self._fence, self.election.invalidate)
         projectors = {kind.name: Projector(kind, settings.finalizers, settings.installation) for kind in kinds}
         heartbeat = Heartbeat(settings.installation, settings.process, interval=settings.heartbeat_seconds)
         source = Source(store, f"/{settings.path.strip('/')}/", heartbeat=heartbeat)
@@ -137,7 +137,7 @@ class Bridge:
         self.cluster = cluster
         self.identity = ClusterIdentity(cluster)
         self.tasks: dict[str, KindTask] = {}
-        self.carrier = self._carrier(cluster, writer, schema, settings)
+        self.reconciler = self._reconciler(cluster, writer, schema, settings)
         self._kinds = kinds
         self._projectors: Mapping[str, Projector] = projectors
         self._marks = SyncedMarks(store, settings.path.strip("/"), self._leader)
@@ -148,14 +148,14 @@ class Bridge:
             self._marks,
             self.tasks,
             self.mirror,
-            self.sender,
+            self.copy_writer,
             self.identity,
-            lambda: self.carrier is None or self.carrier.knows_all,
+            lambda: self.reconciler is None or self.reconciler.knows_all,
             settings.not_served_seconds,
             clock,
         )
 
-    def _carrier(
+    def _reconciler(
         self, cluster: Cluster, writer: BridgeWriter, schema: Schema | None, settings: Settings
     ) -> ManifestReconciler | None:
         """What carries out manifests; None if no compiler makes any."""
@@ -189,13 +189,13 @@ class Bridge:
                 for kind in self._kinds:
                     task = self._task(kind, marks.get(kind.name))
                     group.start_soon(task.watcher.run)
-                group.start_soon(self.sender.loop.run)
+                group.start_soon(self.copy_writer.loop.run)
                 group.start_soon(self.reporter.loop.run)
                 group.start_soon(self.finalizers.loop.run)
                 group.start_soon(self.compiled_problems.run)
                 group.start_soon(self.problem_events.run, self._settings.tend_seconds)
-                if self.carrier is not None:
-                    group.start_soon(self.carrier.run)
+                if self.reconciler is not None:
+                    group.start_soon(self.reconciler.run)
                 group.start_soon(self._tend)
         finally:
             with anyio.CancelScope(shield=True):
@@ -255,28 +255,28 @@ class Bridge:
         return self._fence() is not None
 
     @property
-    def parts(self) -> tuple[Sender | Reporter | OwnerFinalizers | ManifestReconciler | Answers, ...]:
+    def parts(self) -> tuple[CopyWriter | Reporter | OwnerFinalizers | ManifestReconciler | ManifestAnswers, ...]:
         """The parts that write."""
-        carried = (self.carrier, self.carrier.answers) if self.carrier is not None else ()
-        return (self.sender, self.reporter, self.finalizers, *carried)
+        carried = (self.reconciler, self.reconciler.answers) if self.reconciler is not None else ()
+        return (self.copy_writer, self.reporter, self.finalizers, *carried)
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is to be written, under way, or awaited."""
-        carried = self.carrier is None or self.carrier.idle
-        return self.sender.idle and self.reporter.loop.settled and self.finalizers.loop.settled and carried
+        carried = self.reconciler is None or self.reconciler.idle
+        return self.copy_writer.idle and self.reporter.loop.settled and self.finalizers.loop.settled and carried
 
     def _noted(self, key: Key, value: bytes | None, revision: int) -> None:
         """Note what etcd holds under a key; None: nothing."""
         if key.kind not in FOLLOWED:
             self.reporter.stored(key, value)
             self.finalizers.stored(key, value)
-        elif self.carrier is not None:
-            self.carrier.note(key, value, revision)
+        elif self.reconciler is not None:
+            self.reconciler.note(key, value, revision)
 
     def _owner_changed(self) -> None:
-        if self.carrier is not None:
-            self.carrier.owner_changed()
+        if self.reconciler is not None:
+            self.reconciler.owner_changed()
 
     def _owner(self, uuid: str) -> Regarding | None:
         """The object of the cluster with this uid; None if it is not mirrored."""
@@ -295,7 +295,7 @@ class Bridge:
     def _problems(self) -> Notes:
         """Why objects can't be mirrored, and what compilers report of mirrored ones."""
         unusable = {key: reason for key, (_, reason) in self.mirror.unusable.items()}
-        unmirrored = {**unusable, **self.sender.rejected}
+        unmirrored = {**unusable, **self.copy_writer.rejected}
         found = self.compiled_problems.notes
         return found | {
             key: (Note("NotMirrored", "Mirror", reason), *found.get(key, ())) for key, reason in unmirrored.items()
@@ -305,7 +305,7 @@ class Bridge:
         """Whether the problems from before this process led are known: the lists of both sides are, and what the API
         server rejects."""
         are_listed = all(task.is_listed or task.watcher.state.phase is Phase.DENIED for task in self.tasks.values())
-        return are_listed and self.compiled_problems.is_known and self.sender.pending == 0
+        return are_listed and self.compiled_problems.is_known and self.copy_writer.pending == 0
 
     def _served(self, name: str) -> Served | None:
         task = self.tasks.get(name)
@@ -338,7 +338,7 @@ class Bridge:
                 case Complete(seen, doubt):
                     self._complete(name, frozenset(uid for _, uid in seen), doubt)
         if mirror.has_dirty:
-            self.sender.wake()
+            self.copy_writer.wake()
 
     def _complete(self, name: str, uids: frozenset[str], doubt: str) -> None:
         if not doubt and not uids and not self.identity.present and self.mirror.counts(name)[1]:
@@ -350,9 +350,9 @@ class Bridge:
         self.mirror.listed(name, uids, doubt, self.tasks[name].list_began_at)
 
     def _applied(self) -> None:
-        self.sender.applied(self.copies.revision)
-        if self.carrier is not None:
-            self.carrier.applied(self.copies.revision)
+        self.copy_writer.applied(self.copies.revision)
+        if self.reconciler is not None:
+            self.reconciler.applied(self.copies.revision)
 
     def _on_won(self, leadership: Leadership) -> None:
         self._look_at_all()
@@ -362,9 +362,9 @@ class Bridge:
         self.mirror.look_at_all()
         self.reporter.look_at_all()
         self.finalizers.look_at_all()
-        if self.carrier is not None:
-            self.carrier.look_at_all()
-        self.sender.wake()
+        if self.reconciler is not None:
+            self.reconciler.look_at_all()
+        self.copy_writer.wake()
 
     async def _tend(self) -> None:
         """Write the marks, obey approvals, and list again what needs it."""
@@ -373,8 +373,8 @@ class Bridge:
             await anyio.sleep(self._settings.tend_seconds)
             self._list_again()
             self._hold_lost_kinds()
-            if self.carrier is not None:
-                self.carrier.tend()
+            if self.reconciler is not None:
+                self.reconciler.tend()
             can_write = self._fence() is not None
             if can_write and not could_write:
                 # The doubt about the cluster may be over.

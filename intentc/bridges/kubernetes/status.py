@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from .informing import KindTask
+from .kind_watcher import KindTask
 from .manifest_reconciler import ManifestReconciler
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _SHOWN = 100
 
 def status_of(bridge: Bridge) -> dict[str, Any]:
     """The status of ``bridge``."""
-    carrier = bridge.carrier
+    reconciler = bridge.reconciler
     kinds = {name: _kind_status(bridge, name, task) for name, task in bridge.tasks.items()}
     listed = all(task.mark and task.is_listed for task in bridge.tasks.values())
     converged = bool(kinds) and bridge.is_idle and listed
@@ -36,11 +36,12 @@ def status_of(bridge: Bridge) -> dict[str, Any]:
         "cluster": bridge.cluster.server,
         "cluster_id": bridge.identity.present or "",
         "applied_revision": bridge.copies.revision,
-        "pending_writes": bridge.sender.pending,
-        "last_error": bridge.sender.last_error or (carrier.last_error or carrier.answers.last_error if carrier else ""),
+        "pending_writes": bridge.copy_writer.pending,
+        "last_error": bridge.copy_writer.last_error
+        or (reconciler.last_error or reconciler.answers.last_error if reconciler else ""),
         "counters": dict(sum((part.counters for part in (*bridge.parts, bridge.events)), Counter[str]())),
         "kinds": kinds,
-        "manifests": _manifests(carrier) if carrier is not None else {},
+        "manifests": _manifests(reconciler) if reconciler is not None else {},
         "problems": {
             "watch": bridge.compiled_problems.source.state.phase.value,
             "error": bridge.compiled_problems.failure,
@@ -66,17 +67,17 @@ def _kind_status(bridge: Bridge, name: str, task: KindTask) -> dict[str, Any]:
         "objects": objects,
         "copies": copies,
         "synced": task.mark is not None,
-        "rejected": sum(key.kind == name for key in (*bridge.mirror.unusable, *bridge.sender.rejected)),
+        "rejected": sum(key.kind == name for key in (*bridge.mirror.unusable, *bridge.copy_writer.rejected)),
         "withheld_deletes": len(held.keys) if held is not None else 0,
         "counters": dict(watcher.counters),
     }
 
 
-def _manifests(carrier: ManifestReconciler) -> dict[str, Any]:
+def _manifests(reconciler: ManifestReconciler) -> dict[str, Any]:
     return {
-        "stored": len(carrier.stored.manifests),
-        "rejected": len(carrier.rejected),
-        "kinds": {str(sort): carrier.kinds.readiness(sort).value for sort in carrier.kinds.watchers},
+        "stored": len(reconciler.stored.manifests),
+        "rejected": len(reconciler.rejected),
+        "kinds": {str(sort): reconciler.kinds.readiness(sort).value for sort in reconciler.kinds.watchers},
     }
 
 
@@ -98,15 +99,15 @@ def _attention(bridge: Bridge) -> Iterator[str]:
         yield f"what compilers report gets no new Events, since it is not watched in etcd: {failure}"
     for key, (who, reason) in list(mirror.unusable.items())[:_SHOWN]:
         yield f"{key.kind} {who} is not mirrored: {reason}"
-    for key, reason in list(bridge.sender.rejected.items())[:_SHOWN]:
+    for key, reason in list(bridge.copy_writer.rejected.items())[:_SHOWN]:
         yield f"{key.kind} {mirror.name_of(key) or key.uuid} is not mirrored: {reason}"
     for key, reason in list(bridge.reporter.rejected.items())[:_SHOWN]:
         yield f"the status of {key.kind} {mirror.name_of(key) or key.uuid} is not written to the cluster: {reason}"
     for key, reason in list(bridge.finalizers.rejected.items())[:_SHOWN]:
         yield f"the finalizers of {key.kind} {mirror.name_of(key) or key.uuid} can't be changed: {reason}"
-    if bridge.carrier is not None:
-        for fq_name, reason in list(bridge.carrier.rejected.items())[:_SHOWN]:
-            manifest = bridge.carrier.stored.manifests.get(fq_name)
+    if bridge.reconciler is not None:
+        for fq_name, reason in list(bridge.reconciler.rejected.items())[:_SHOWN]:
+            manifest = bridge.reconciler.stored.manifests.get(fq_name)
             yield f"{manifest.target if manifest else '/'.join(fq_name)} is not carried out: {reason}"
     for name in bridge.tasks:
         for who, uuid in list(mirror.taken_names(name))[:_SHOWN]:

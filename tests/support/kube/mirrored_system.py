@@ -218,7 +218,7 @@ class MirroredSystem:
         async with self.bridge("again") as bridge:
             await until(lambda: bridge.election.fence() is not None and bridge.status()["converged"])
             await until(lambda: bridge.ready()[0] and all(task.is_listed for task in bridge.tasks.values()))
-            assert not bridge.sender.counters
+            assert not bridge.copy_writer.counters
             assert not bridge.reporter.counters
         assert await self.values() == before
         assert self.cluster.version == version

@@ -151,9 +151,9 @@ class BridgedApp:
         """Whether the bridge has seen everything in the cluster and in etcd."""
         bridge = self.bridge
         watchers = [(task.watcher, "") for task in bridge.tasks.values()]
-        assert bridge.carrier is not None
+        assert bridge.reconciler is not None
         selector = f"{INSTALLATION_LABEL}={self.offline.installation}"
-        watchers += [(watcher, selector) for watcher in bridge.carrier.kinds.watchers.values()]
+        watchers += [(watcher, selector) for watcher in bridge.reconciler.kinds.watchers.values()]
         for watcher, chosen in watchers:
             if watcher.served is not None and not watcher.informer.complete:
                 return False

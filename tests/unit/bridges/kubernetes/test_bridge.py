@@ -81,8 +81,8 @@ class _World:
     async def written(self, bridge: Bridge) -> int:
         """How many copies this bridge wrote, once it has the answers to all of its writes. A copy is in the store
         before that."""
-        await until(lambda: bridge.sender.idle)
-        return bridge.sender.counters["written"]
+        await until(lambda: bridge.copy_writer.idle)
+        return bridge.copy_writer.counters["written"]
 
     async def has_quote(self) -> bool:
         return "quote" in await self.stored()
@@ -204,7 +204,7 @@ async def test_a_second_start_writes_nothing(world: _World) -> None:
         await until_true(world.synced)
     async with world.bridge("two") as bridge:
         await until(lambda: bridge.status()["converged"] and bridge.election.fence() is not None)
-        assert not bridge.sender.counters
+        assert not bridge.copy_writer.counters
 
 
 async def test_what_was_deleted_while_no_bridge_ran_is_deleted(world: _World) -> None:
@@ -281,7 +281,7 @@ async def test_a_cluster_is_unknown_while_its_id_is_unreadable(world: _World) ->
         (words,) = bridge.status()["attention"]
         assert words.startswith("nothing is written: it is unknown which cluster this is, and ")
         assert "grant `get` of the namespace kube-system" in words
-        assert not bridge.sender.counters
+        assert not bridge.copy_writer.counters
         world.cluster.is_identifiable = True
         await until_true(world.same)
         assert bridge.status()["attention"] == []
@@ -296,7 +296,7 @@ async def test_the_doubt_about_another_cluster_stays_when_its_id_can_t_be_read(w
         world.cluster.is_identifiable = False
         world.cluster.cut()
         await until(lambda: bridge.identity.is_unreadable)
-        assert bridge.sender._fence() is None
+        assert bridge.copy_writer._fence() is None
     async with world.bridge() as bridge:
         await until(lambda: bridge.identity.is_unreadable and bridge.election.fence() is not None)
         assert len(await world.stored()) == 1
@@ -386,7 +386,7 @@ async def test_one_of_two_bridges_writes_and_the_other_takes_over(world: _World)
             world.cluster.put(MAPPINGS, _mapping())
             await until_true(world.same)
             assert second.election.fence() is None
-            assert not second.sender.counters
+            assert not second.copy_writer.counters
             await first.election.resign()
             world.cluster.put(MAPPINGS, _mapping("quote", "changed"))
             await until_true(world.same)
@@ -497,4 +497,4 @@ async def test_an_object_of_any_content_stops_nothing(world: _World, content: di
         await until(lambda: world.cluster.objects[MAPPINGS]["default", "quote"]["status"]["state"] == "Error")
         if "odd" in await world.stored():
             await _claim(world, {"state": "Error"}, "odd")
-        await until(lambda: bridge.healthy() and bridge.sender.idle)
+        await until(lambda: bridge.healthy() and bridge.copy_writer.idle)

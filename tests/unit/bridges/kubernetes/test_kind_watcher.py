@@ -11,7 +11,7 @@ import pytest
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.discovery import ManifestKind, identity
 from intentc.bridges.kubernetes.informer import Complete, Deleted, Finding, Put
-from intentc.bridges.kubernetes.informing import KindWatcher, Phase
+from intentc.bridges.kubernetes.kind_watcher import KindWatcher, Phase
 from intentc.bridges.kubernetes.wire import Identity
 from intentc.reconcile.backoff import Backoff, Retries
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
@@ -150,7 +150,7 @@ async def test_errors_are_waited_out(cluster: FakeCluster) -> None:
 
 
 async def test_a_kind_may_be_installed_later(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("intentc.bridges.kubernetes.informing._MISSING", Backoff(0.001, 0.01))
+    monkeypatch.setattr("intentc.bridges.kubernetes.kind_watcher._MISSING", Backoff(0.001, 0.01))
     kinds, cluster.kinds = cluster.kinds, {}
     async with _watched(cluster) as (watcher, reader):
         await until(lambda: watcher.state.phase is Phase.NOT_SERVED)
@@ -167,7 +167,7 @@ async def test_a_kind_may_be_installed_later(cluster: FakeCluster, monkeypatch: 
 async def test_a_rejected_token_is_reported_until_it_is_accepted(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("intentc.bridges.kubernetes.informing._MISSING", Backoff(0.001, 0.01))
+    monkeypatch.setattr("intentc.bridges.kubernetes.kind_watcher._MISSING", Backoff(0.001, 0.01))
     cluster.put(FARMS, _farm("north"))
     async with _watched(cluster) as (watcher, reader):
         await until(lambda: watcher.state.phase is Phase.WATCHING)

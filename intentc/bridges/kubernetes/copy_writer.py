@@ -3,8 +3,8 @@
 Why it exists: many writes are under way at once and share requests, but an object has one at a time, and is looked at
 again once etcd has shown its result. What the API server rejects is not sent again until it changes, or 10 minutes are
 over; an object whose write fails otherwise is tried again, with a back-off of its own. All wait only while the server
-is away, or asks for a pause (``reconcile.Loop``). ``mirror`` decides what to write; ``answering`` writes what belongs
-to manifests.
+is away, or asks for a pause (``reconcile.Loop``). ``mirror`` decides what to write; ``manifest_answers`` writes what
+belongs to manifests.
 
 State: what awaits its echo, up to which revision etcd is known, what was rejected, and counters.
 """
@@ -49,9 +49,9 @@ class _HeldBack(NamedTuple):
     until: float
 
 
-class Sender:
-    """Sends. ``fence``: the present one, None while this process may not write; ``fenced`` is called with one that the
-    API server rejects."""
+class CopyWriter:
+    """Writes the copies. ``fence``: the present one, None while this process may not write; ``fenced`` is called with
+    one that the API server rejects."""
 
     def __init__(
         self, mirror: Mirror, writer: Writer, fence: Callable[[], str | None], fenced: Callable[[str], None]

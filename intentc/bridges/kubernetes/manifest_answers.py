@@ -60,7 +60,7 @@ class _Planned(NamedTuple):
     fence: str
 
 
-class Answers:
+class ManifestAnswers:
     """Writes answers. ``schema`` declares their fields; ``fence``: the present one, None while this process may not
     write; ``fenced`` is called with one that the API server rejects; ``look`` with the name of a manifest that is to be
     looked at again."""

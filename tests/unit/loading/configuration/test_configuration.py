@@ -128,7 +128,7 @@ def test_a_wrong_type_is_rejected_with_its_line(write: Path) -> None:
         ("client: {endpoint: 'http://u:p@api'}", "holds a password"),
         ("etcd: {dial_timeout: soon}", "is no duration"),
         ("compilation: {number_of_workers: 0}", "must be an integer at least 1"),
-        ("intentc: {journal: {entries: many}}", "intentc.journal.journal: must be an integer, is a string"),
+        ("intentc: {journal: {entries: many}}", "intentc.journal.entries: must be an integer, is a string"),
         ("intentc: {installation: a/b}", "matching regex"),
         ("etcd: []", "must be a mapping"),
         ("- a", "must be a mapping"),

@@ -237,7 +237,8 @@ async def _answers(client: httpx2.AsyncClient, port: int) -> bool:
 async def _acknowledged(cluster: FakeCluster, bridge: Bridge, chain: Chain) -> None:
     """Return when Envoy has acknowledged all that follows from the cluster's present state."""
     watcher = bridge.tasks["mapping"].watcher
-    while not (int(watcher.informer.version or 0) >= cluster.version and bridge.copy_writer.idle):  # noqa: ASYNC110
+    last = cluster.last_event(MAPPINGS)
+    while not (int(watcher.informer.version or 0) >= last and bridge.copy_writer.idle):  # noqa: ASYNC110
         await anyio.sleep(0.001)
     engine = chain.started.service.engine
     await engine.settled(bridge.copies.revision)

@@ -164,7 +164,7 @@ class Loop(Generic[K]):
         backoff: Backoff = RETRY,
         pause: Pause | None = None,
         order: Callable[[K], Any] | None = None,
-        stage: Callable[[K], Any] = lambda key: None,
+        stage: Callable[[K], Any] | None = None,
         on_failure: Callable[[K, Exception], None] | None = None,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
@@ -272,7 +272,7 @@ class Loop(Generic[K]):
         if not (self._batch or self.queue.waiting) or len(self._tasks) >= self._workers:
             return math.inf
         closed = self._is_closed()
-        if not closed and self._order is not None and self._tasks:
+        if not closed and self._order is not None and self._stage is not None and self._tasks:
             self._fill_batch()
             if self._stage(self._batch[0]) != self._stage_under_way:
                 return math.inf
@@ -310,7 +310,7 @@ class Loop(Generic[K]):
         began = clock()
         rest = self._start(key)
         if rest is not None:
-            self._stage_under_way = self._stage(key)
+            self._stage_under_way = self._stage(key) if self._stage is not None else None
             self._tasks[key] = asyncio.create_task(self._finish(key, rest), name=f"{self._name} {key}")
         ended = clock()
         if ended - began > _LONG:
@@ -377,7 +377,8 @@ class Loop(Generic[K]):
         elif error.concerns_all and self._pause.failed(error, key):
             # Others come first next time: it may be about this key after all.
             self.queue.add(key, resync=True)
-            self._give_batch_back()
+            if self._stage is not None:
+                self._give_batch_back()
         else:
             if not error.concerns_all:
                 self._pause.answered(key)

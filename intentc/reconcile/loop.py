@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -147,7 +148,8 @@ class Loop(Generic[K]):
     key; a key that has begun is not stopped.
     ``backoff``: of a key that fails. ``pause``: of all keys, after a failure that concerns them all.
     ``order``: sorts the keys that wait at the same time; without it, keys are taken in the order of the queue.
-    ``stage``: of those, a key begins when no coroutine of another stage is under way. Needs ``order``.
+    ``stage``: of those, a key begins when no coroutine of another stage is under way. Needs ``order``, which sorts by
+    stages first.
     ``on_failure``: called with the key and the exception after each failed run, from an ``except`` clause, before the
     key is queued again; if it raises, that ends ``run`` or ``step``. By default the failure is logged.
     ``on_end``: called after each run, when the key is done or queued again.
@@ -164,7 +166,7 @@ class Loop(Generic[K]):
         backoff: Backoff = RETRY,
         pause: Pause | None = None,
         order: Callable[[K], Any] | None = None,
-        stage: Callable[[K], Any] | None = None,
+        stage: Callable[[K], Any] = lambda key: 0,
         on_failure: Callable[[K, Exception], None] | None = None,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
@@ -272,7 +274,7 @@ class Loop(Generic[K]):
         if not (self._batch or self.queue.waiting) or len(self._tasks) >= self._workers:
             return math.inf
         closed = self._is_closed()
-        if not closed and self._order is not None and self._stage is not None and self._tasks:
+        if not closed and self._order is not None and self._tasks:
             self._fill_batch()
             if self._stage(self._batch[0]) != self._stage_under_way:
                 return math.inf
@@ -310,7 +312,7 @@ class Loop(Generic[K]):
         began = clock()
         rest = self._start(key)
         if rest is not None:
-            self._stage_under_way = self._stage(key) if self._stage is not None else None
+            self._stage_under_way = self._stage(key)
             self._tasks[key] = asyncio.create_task(self._finish(key, rest), name=f"{self._name} {key}")
         ended = clock()
         if ended - began > _LONG:
@@ -351,11 +353,12 @@ class Loop(Generic[K]):
         self.runs += 1
         self._tasks.pop(key, None)
         self._wake.set()
+        is_kept = False
         try:
             if isinstance(result, Exception):
                 self.failed_runs += 1
                 self._on_failure(key, result)
-                self._queue_failed(key, result)
+                is_kept = self._queue_failed(key, result)
             else:
                 if result is None or not result.keeps_failures:
                     self._pause.answered(key)
@@ -365,31 +368,28 @@ class Loop(Generic[K]):
         except Exception as error:
             self._fault = error
             self.queue.add(key)
-        self.queue.done(key)
+        if not is_kept:
+            self.queue.done(key)
         try:
             self._on_end()
         except Exception as error:
             self._fault = error
 
-    def _queue_failed(self, key: K, error: Exception) -> None:
+    def _queue_failed(self, key: K, error: Exception) -> bool:
+        """Have a key that failed tried again. True if the present batch keeps it."""
         if not isinstance(error, Failure):
             self.queue.retry(key, resync=True)
         elif error.concerns_all and self._pause.failed(error, key):
-            # Others come first next time: it may be about this key after all.
+            # Others of its stage come first next time: it may be about this key after all.
+            if self._batch:
+                self._batch.insert(bisect_right(self._batch, self._stage(key), key=self._stage), key)
+                return True
             self.queue.add(key, resync=True)
-            if self._stage is not None:
-                self._give_batch_back()
         else:
             if not error.concerns_all:
                 self._pause.answered(key)
             self.queue.retry(key, resync=True, backoff=error.backoff, at_least=error.seconds)
-
-    def _give_batch_back(self) -> None:
-        """Sort the keys anew that have not begun: together with the one that failed, which may precede them."""
-        while self._batch:
-            key = self._batch.pop()
-            self.queue.add(key, resync=self.queue.is_resync(key))
-            self.queue.done(key)
+        return False
 
     def _log_failure(self, key: K, error: Exception) -> None:
         extra = {"key": str(key)}

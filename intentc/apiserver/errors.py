@@ -2,7 +2,7 @@
 
 Why it exists: rules raise these far below HTTP, and each entry point (HTTP, in process) reports them in its own form.
 The message is for people: it names the kind, field or key, and what to do next. ``kubernetes/failures.py`` has errors
-that only the Kubernetes face raises.
+that only the Kubernetes-compatible API raises.
 
 ``within`` and ``of`` add to an error which item and field it is about.
 

@@ -3,7 +3,7 @@
 Why one place: a process that observes, stands by, has just lost its leadership, or sees a restored store must write
 *nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``lift`` know what
 leading means, and when a restored store can be trusted again. ``api_throttle`` decides whether the server can be asked,
-``pauses`` which objects an operator has paused.
+``object_planner`` whether an operator has paused an object.
 
 State: the reasons against writes, the fence and who is notified of its rejection, and the watch that must be ready.
 """

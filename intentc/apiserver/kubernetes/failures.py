@@ -1,4 +1,4 @@
-"""Defines the errors of the Kubernetes face, and the ``Status`` that answers any error and a complete deletion.
+"""Defines the errors of the Kubernetes-compatible API, and the ``Status`` that answers errors and complete deletions.
 
 Why it exists: clients decide by ``reason`` and ``code``, and people read ``message``, which names the field and says
 what to do next, as everywhere in intentc. ``apiserver/errors.py`` has the errors of the whole server, and their

@@ -12,5 +12,5 @@ manifests in etcd, ``made_kinds`` the objects of the cluster; ``applying`` write
 through the API server. ``serving`` runs all of it, and lets one process of an installation write.
 
 State: what the cluster and etcd hold and what is being done about it, in memory; after a restart it is read again. What
-a successor must know is in etcd: the marks of ``synced``.
+a successor must know is in etcd: the marks that ``marking`` writes.
 """

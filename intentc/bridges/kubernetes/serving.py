@@ -3,7 +3,7 @@
 Why it exists: ``intentc kubernetes`` and the tests share it. Every process watches both sides; the one that leads
 writes. It hands to each part what the watches show, reports of problems included. Once a second it looks which kinds
 need another list (30 seconds apart at least), withholds deletions of kinds that the cluster lost, and has approvals
-carried out (``approvals``), marks written (``marking``) and what was made looked after (``manifest_reconciler``).
+carried out (``cluster_identity``), marks written (``marking``) and manifests looked at (``manifest_reconciler``).
 ``Bridge`` is ``diagnostics.Process``; ``status`` describes it. Callers serve the diagnostics, and handle commands and
 signals.
 

@@ -1,7 +1,7 @@
 """``intentc completion``: prints the script that makes a shell complete intentc's command lines.
 
 Why it exists: click prints its script through an environment variable; a command is easier to find. The group
-(``registry``) and the types of options and arguments complete the words.
+(``entry``) and the types of options and arguments complete the words.
 
 It prints.
 """

@@ -188,8 +188,7 @@ class Loop(Generic[K]):
         self.queue: KeyedQueue[K] = queue if queue is not None else KeyedQueue(backoff=backoff)
         self.queue.on_waiting = self._wake.set
         self.runs = 0
-        """Runs that have ended, and how many of them failed."""
-        self.failed_runs = 0
+        """Runs that have ended."""
 
     # What is to be done.
 
@@ -356,7 +355,6 @@ class Loop(Generic[K]):
         is_kept = False
         try:
             if isinstance(result, Exception):
-                self.failed_runs += 1
                 self._on_failure(key, result)
                 is_kept = self._queue_failed(key, result)
             else:

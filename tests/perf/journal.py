@@ -109,7 +109,7 @@ def _noting(way: str) -> Iterator[None]:
     nothing = "intentc.journal.Journal"
     with (
         patch("intentc.engine.evaluator.Entry", lambda **fields: None),
-        patch("intentc.engine.sender.Write", lambda **fields: None),
+        patch("intentc.engine.writes.Write", lambda **fields: None),
         patch(f"{nothing}.add", lambda self, line: None),
         patch(f"{nothing}.wrote", lambda self, line: None),
     ):

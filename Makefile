@@ -102,6 +102,7 @@ recording: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.perf --write
+	$(BIN)/python -m tests.perf.instructions --write
 	$(BIN)/python -m tests.perf.tenants --write
 	$(BIN)/python -m tests.perf.gateways --write
 	$(BIN)/python -m tests.perf.running_contours --write

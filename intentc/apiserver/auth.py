@@ -7,8 +7,6 @@ A client that goes on with another server over the same etcd, or with this one a
 So each token has a key ``/intentc/apiserver/<path>/token/sha256/<digest>`` with a lease that ends with the token; etcd
 never holds the token itself. Every server follows these keys into its ``Sessions``, which answer requests without a
 read. A revoked or displaced token is a deleted key.
-
-State: the tokens' digests and the rates of log-ins, in memory (``logins``), and the leases of the tokens in etcd.
 """
 
 from __future__ import annotations

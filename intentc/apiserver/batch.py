@@ -4,8 +4,6 @@ Why it exists: one large transaction is cheaper than many small ones, and resour
 written together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that
 parents and reference targets are created before their dependents, and deleted after them. All are tried, so that an
 error can list the rejected ones.
-
-State: the rejections of one call.
 """
 
 from __future__ import annotations

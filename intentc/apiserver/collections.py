@@ -3,8 +3,6 @@
 Why it exists: two clients that each add an element must not overwrite each other's, as they would if they replaced the
 whole property. The schema says which properties are collections, and which field is the key of a map; ``annotations``
 always is one. ``service`` stages the result in a mutation.
-
-State: the properties that one call changes.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ the index, and they are changed afterwards, 16 at a time. No new reference can c
 absent. Whoever deletes changes them before it answers, except references of relations that compilers alone write:
 compilers remove those themselves, and two writers would only fail each other. What is left after a while, because no
 compiler runs or a server has ended, any server finishes (``Sweep``).
-
-State: of a ``Sweep``, how much it found.
 """
 
 from __future__ import annotations

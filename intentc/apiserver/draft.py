@@ -6,8 +6,6 @@ reads and commits under compares of exactly that, so ``Reading`` remembers each 
 are gathered: a batch of a hundred resources costs a few round trips. Calls that only read use a draft, too.
 
 What a call in the event loop may read is limited: it raises ``NeedsThread`` then, and ``threads`` makes it again.
-
-State: of one mutation, what was read and what is staged.
 """
 
 from __future__ import annotations

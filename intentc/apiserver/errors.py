@@ -5,8 +5,6 @@ The message is for people: it names the kind, field or key, and what to do next.
 that only the Kubernetes-compatible API raises.
 
 ``within`` and ``of`` add to an error which item and field it is about.
-
-State: what each error says.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: ``/readyz`` needs no token, so an answer is reused for 1 s, and one read serves all requests meanwhile. A
 pool that many tenants draw from must not run out unnoticed (docs/operating.md); the pools of addresses, one for each
 subnet, and families are left out.
-
-State: the last answer and its time.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Why it exists: ``str.isdigit`` accepts superscripts, and ``int`` raises on them and on more than 4,300 digits; either
 would end in a 500. Callers decide what an integer means.
-
-Pure.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ one revision. The rest, entries of the index and of pools, is stored next to the
 transactions; the last one releases the lock. If a server ends in between, the next commit on any server finishes what
 is decided and takes back what is not. Each step compares the lock's revision, so a delayed step fails, whatever clocks
 say.
-
-State: the turn of large commits in this process, and which one is under way.
 """
 
 from __future__ import annotations

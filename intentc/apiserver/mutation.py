@@ -4,8 +4,6 @@ Why it exists: here the rules check the whole draft (``rule_execution``), the in
 fence is compared in the transaction that writes the resources. A draft that needs more operations than etcd takes in
 one transaction is committed by ``large_commit``; ``deletion`` says what follows from deletions, also afterwards.
 Nothing else writes values to the store. A dry run does everything except the commit.
-
-State: of one mutation, its draft, how often it was tried, and the revision of its result.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ Why it exists: single calls, ``/sync``, ``/ref-update``, collections and lists m
 mutation checks here, on its draft. A caller without any right is rejected before its request is read.
 ``authorization`` makes the decisions.
 
-State: what it found for a caller, kept as long as the draft, and the access lists that it read last, since lists of
-thousands of rules take longer than a call.
+The access lists that it read last are kept, since lists of thousands of rules take longer than a call.
 """
 
 from __future__ import annotations

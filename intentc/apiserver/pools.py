@@ -13,8 +13,6 @@ Tenants draw from pools that all of them need, directly or through compilers. So
 and its numbers are counted: owner → value holds ``[value, project]`` then. A number counts for the project of the
 resource for which it is requested: the nearest one above it, otherwise the caller's. Parts of families belong to one
 resource, and have no shares. Nor have pools that are too large to be taken: etcd is full before.
-
-State: the free ranges of a ``Pool``, while one mutation takes numbers from it.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ read etcd, copy and compare sealed texts as any others.
 ``intentc.api.secret_keys`` has one key a line: the first one seals, all of them open. Without any, texts stay as they
 are. Manifests keep Kubernetes' rules (who may read a Secret sees it), and what compilers make is read from etcd by
 bridges: both are stored as they are.
-
-State: what was made of the keys' text, which is read anew at each use.
 """
 
 from __future__ import annotations

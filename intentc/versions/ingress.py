@@ -2,8 +2,6 @@
 
 There a backend is ``{serviceName, servicePort}``; in the stored ``networking.k8s.io/v1`` it is ``{service: {name, port:
 {number | name}}}``, and the one without a rule is ``defaultBackend``. ``resource`` is the same in all versions.
-
-Pure functions of plain JSON, which they don't change.
 """
 
 from __future__ import annotations

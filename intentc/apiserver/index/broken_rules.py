@@ -3,7 +3,7 @@
 Why it exists: such a value is answered in part or not at all, and nothing else says which keys it concerns. ``intentc
 check --live`` prints the result. Entries of the index that differ are found, too; a running API server corrects them.
 
-State: of one listing, who has which name and uuid, and who names which target. It reads etcd and changes nothing.
+It reads etcd and changes nothing.
 """
 
 from __future__ import annotations

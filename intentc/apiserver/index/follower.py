@@ -5,8 +5,6 @@ etcd does not. The watch is that of the compilers (``watch/source.py``): a listi
 are compared with the whole index, then every change. Changes are collected for some milliseconds and checked one by
 one, so that own writes have been noted by then and are skipped. Other API servers' writes are checked, too, which costs
 one or two reads each.
-
-State: changes to check, and which resources have lost their name to which; in memory.
 """
 
 from __future__ import annotations

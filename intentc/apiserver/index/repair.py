@@ -5,7 +5,7 @@ guarded by the revisions of the value and of the entry, and repeating it changes
 resources belongs to the one with the lower create revision, as for compilers (docs/engine.md §2.4); after one
 transaction to the lower key.
 
-State: of one repair, what was read and which entries follow. It writes entries, never values.
+It writes entries, never values.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: clients decide by ``reason`` and ``code``, and people read ``message``, which names the field and says
 what to do next, as everywhere in intentc. ``apiserver/errors.py`` has the errors of the whole server, and their
 codes and reasons.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ file does not say it. ``applying`` decides who owns what; here the values at pat
 
 A path is a tuple of steps: ``f:name`` of a field, ``k:{"name":"web"}`` of an element with keys, ``v:"x"`` of a set's
 element, as in Kubernetes' ``FieldsV1``.
-
-State: ``Values`` keeps an index of the lists of one manifest.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ patches for the kinds that it knows by itself. Merge patches take time linear in
 patch can copy the whole resource into itself, so a short one could make the server hold gigabytes, and libraries have
 no limits that end it on the way; the limits of operations and of copied bytes are those of a kube-apiserver. Nothing
 that the functions get is changed.
-
-State: one JSON patch under way: the document, and what its operations have cost so far.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ A watch lasts as long as its client likes, and takes two file descriptors: the c
 etcd. So ``Places`` limits how many one server carries at once; ``serving`` derives the total from the process's limit
 of open files, and half of the connections stay free for calls that end. An ``EventStream`` sends one JSON object a
 line; an error is the last line, of type ``ERROR``.
-
-State: how far each client has come, and how many watches are open, by user and by address.
 """
 
 from __future__ import annotations

@@ -25,7 +25,6 @@ TEXTS = (
 ELSEWHERE = {
     ROOT / "docs" / "words.md",
     Path(__file__),
-    ROOT / "intentc" / "apiserver" / "kubernetes" / "openapi_v2_pb2.py",
     ROOT / "intentc" / "watch" / "rpc_pb2.py",
 }
 """What names the words to forbid them, and what is generated."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from intentc.model.protobuf import double, field, text
 from intentc.model.structural_schema import Node, structural_schema
 
-from ..kubernetes import openapi_v2_pb2 as messages
 from .catalog import Catalog, Offered, group_path
 
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -175,68 +175,81 @@ MESSAGES_MEDIA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """The content type; Go does not take the form with an @ any more, in which older clients ask for it."""
 
 
+_METHOD_FIELDS = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
+
+
 def encoded(document: dict[str, Any]) -> bytes:
-    """``openapi.version_2`` as bytes."""
-    message = messages.Document(swagger=document["swagger"], info=messages.Info(**document["info"]))
-    for path, operations in document["paths"].items():
-        item = messages.PathItem(**{method: _operation_message(one) for method, one in operations.items()})
-        message.paths.path.append(messages.NamedPathItem(name=path, value=item))
-    for name, node in document["definitions"].items():
-        message.definitions.additional_properties.append(messages.NamedSchema(name=name, value=_schema_message(node)))
-    return message.SerializeToString(deterministic=True)
-
-
-def _operation_message(operation: dict[str, Any]) -> messages.Operation:
-    responses = messages.Responses()
-    for code, response in operation["responses"].items():
-        value = messages.ResponseValue(response=messages.Response(description=response["description"]))
-        responses.response_code.append(messages.NamedResponseValue(name=code, value=value))
-    return messages.Operation(
-        operation_id=operation["operationId"],
-        parameters=[_parameter_message(one) for one in operation["parameters"]],
-        responses=responses,
-        vendor_extension=_extensions(operation),
+    """``openapi.version_2`` as bytes: a ``Document`` of gnostic's OpenAPIv2.proto, which numbers the fields."""
+    info = document["info"]
+    paths = (_named(path, _path_item(operations)) for path, operations in document["paths"].items())
+    definitions = (_named(name, _schema(node)) for name, node in document["definitions"].items())
+    return b"".join(
+        (
+            text(1, document["swagger"]),
+            field(2, text(1, info["title"]) + text(2, info["version"])),
+            field(8, _repeated(2, paths)),
+            field(9, _repeated(1, definitions)),
+        )
     )
 
 
-def _parameter_message(parameter: dict[str, Any]) -> messages.ParametersItem:
-    query = messages.QueryParameter(name=parameter["name"], type=parameter["type"])
-    setattr(query, "in", parameter["in"])
-    whole = messages.Parameter(non_body_parameter=messages.NonBodyParameter(query_parameter_sub_schema=query))
-    return messages.ParametersItem(parameter=whole)
+def _path_item(operations: dict[str, Any]) -> bytes:
+    numbered = sorted((_METHOD_FIELDS[method], operation) for method, operation in operations.items())
+    return b"".join(field(number, _operation(operation)) for number, operation in numbered)
 
 
-def _schema_message(node: dict[str, Any]) -> messages.Schema:
-    # gnostic's own name of the first field is `_ref`, which Python's messages could not be given by keyword.
-    message = messages.Schema(
-        ref=node.get("$ref", ""),
-        format=node.get("format", ""),
-        description=node.get("description", ""),
-        maximum=node.get("maximum", 0),
-        minimum=node.get("minimum", 0),
-        required=node.get("required", ()),
-        enum=[messages.Any(yaml=_yaml(value)) for value in node.get("enum", ())],
-        vendor_extension=_extensions(node),
+def _operation(operation: dict[str, Any]) -> bytes:
+    responses = (
+        _named(code, field(1, text(1, response["description"]))) for code, response in operation["responses"].items()
     )
-    if "type" in node:
-        message.type.value.append(node["type"])
-    if "items" in node:
-        message.items.schema.append(_schema_message(node["items"]))
-    if "additionalProperties" in node:
-        message.additional_properties.schema.CopyFrom(_schema_message(node["additionalProperties"]))
-    for name, below in node.get("properties", {}).items():
-        message.properties.additional_properties.append(messages.NamedSchema(name=name, value=_schema_message(below)))
-    return message
+    return b"".join(
+        (
+            text(5, operation["operationId"]),
+            _repeated(8, map(_query_parameter, operation["parameters"])),
+            field(9, _repeated(1, responses)),
+            _extensions(13, operation),
+        )
+    )
 
 
-def _extensions(holder: dict[str, Any]) -> list[messages.NamedAny]:
-    return [
-        messages.NamedAny(name=name, value=messages.Any(yaml=_yaml(value)))
-        for name, value in holder.items()
-        if name.startswith("x-")
-    ]
+def _query_parameter(parameter: dict[str, Any]) -> bytes:
+    query = text(2, parameter["in"]) + text(4, parameter["name"]) + text(6, parameter["type"])
+    return field(1, field(2, field(3, query)))
 
 
-def _yaml(value: Any) -> str:
+def _schema(node: dict[str, Any]) -> bytes:
+    free = node.get("additionalProperties")
+    properties = (_named(name, _schema(below)) for name, below in node.get("properties", {}).items())
+    return b"".join(
+        (
+            text(1, node.get("$ref", "")),
+            text(2, node.get("format", "")),
+            text(4, node.get("description", "")),
+            double(7, node.get("maximum", 0)),
+            double(9, node.get("minimum", 0)),
+            _repeated(19, (name.encode() for name in node.get("required", ()))),
+            _repeated(20, map(_yaml, node.get("enum", ()))),
+            field(21, field(1, _schema(free))) if free is not None else b"",
+            field(22, text(1, node["type"])) if "type" in node else b"",
+            field(23, field(1, _schema(node["items"]))) if "items" in node else b"",
+            field(25, _repeated(1, properties)) if node.get("properties") else b"",
+            _extensions(31, node),
+        )
+    )
+
+
+def _extensions(number: int, holder: dict[str, Any]) -> bytes:
+    return _repeated(number, (_named(name, _yaml(value)) for name, value in holder.items() if name.startswith("x-")))
+
+
+def _yaml(value: Any) -> bytes:
     """JSON is YAML."""
-    return msgspec.json.encode(value).decode() + "\n"
+    return field(2, msgspec.json.encode(value) + b"\n")
+
+
+def _named(name: str, value: bytes) -> bytes:
+    return text(1, name) + field(2, value)
+
+
+def _repeated(number: int, values: Iterable[bytes]) -> bytes:
+    return b"".join(field(number, value) for value in values)

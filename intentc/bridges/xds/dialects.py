@@ -12,7 +12,9 @@ from typing import Any
 from envoy.service.discovery.v3 import discovery_pb2
 from google.protobuf.message import DecodeError
 
-from . import limits, wire
+from intentc.model import protobuf
+
+from . import limits
 from .elements import Type
 from .session import Request, Response
 
@@ -60,12 +62,12 @@ class StateOfTheWorld:
 
     def writing(self, response: Response) -> Writing:
         """Write a response."""
-        parts = [wire.text(1, response.version)]
+        parts = [protobuf.text(1, response.version)]
         for number, resource in enumerate(response.resources, start=1):
             if number % _RESOURCES == 0:
                 yield
-            parts += (wire.head(2, len(resource.body)), resource.body)
-        parts += (wire.text(4, response.kind), wire.text(5, response.nonce))
+            parts += (protobuf.head(2, len(resource.body)), resource.body)
+        parts += (protobuf.text(4, response.kind), protobuf.text(5, response.nonce))
         return b"".join(parts)
 
 
@@ -97,14 +99,14 @@ class Incremental:
 
     def writing(self, response: Response) -> Writing:
         """As in ``StateOfTheWorld``."""
-        parts = [wire.text(1, response.version)]
+        parts = [protobuf.text(1, response.version)]
         for number, one in enumerate(response.resources, start=1):
             if number % _RESOURCES == 0:
                 yield
-            named = wire.text(1, one.version) + wire.head(2, len(one.body))
-            parts += wire.wrapped(2, (named, one.body, wire.text(3, one.name)))
-        parts += (wire.text(4, response.kind), wire.text(5, response.nonce))
-        parts += (wire.text(6, name) for name in response.deleted)
+            named = protobuf.text(1, one.version) + protobuf.head(2, len(one.body))
+            parts += protobuf.wrapped(2, (named, one.body, protobuf.text(3, one.name)))
+        parts += (protobuf.text(4, response.kind), protobuf.text(5, response.nonce))
+        parts += (protobuf.text(6, name) for name in response.deleted)
         return b"".join(parts)
 
 
@@ -117,7 +119,7 @@ def _parts(message: bytes, most: int, node: int) -> Iterator[bytes]:
     Raises ``TooMuch`` if it has more fields than ``most`` names may need.
     """
     start = 0
-    for number, (field, begin, end) in enumerate(wire.fields(message), start=1):
+    for number, (field, begin, end) in enumerate(protobuf.fields(message), start=1):
         if number > 3 * most + _OTHER_FIELDS:
             raise limits.TooMuch("names", f"a request has more than {3 * most + _OTHER_FIELDS} fields")
         if field == node:

@@ -2,7 +2,7 @@
 
 Invalid JSON (an unknown field, a wrong type, an unknown extension) is found here, with a message that names the field;
 Envoy checks its own constraints. Here are also the names and addresses by which ``world`` orders changes, and the
-routes that may stand in for a rejected one. ``wire`` has the single fields.
+routes that may stand in for a rejected one. ``model/protobuf`` has the single fields.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 from google.protobuf import json_format
 
-from . import wire
+from intentc.model import protobuf
+
 from .elements import (
     CLUSTER,
     ENDPOINTS,
@@ -114,7 +115,7 @@ def encode(element: Element) -> Version:
     version = unencoded(element)
     if kind == VIRTUAL_HOST:
         plain = {name: value for name, value in config.items() if name not in _ASSEMBLED}
-        routes = (wire.field(_ROUTES_FIELD, _message(ROUTE, route)) for route in element.head)
+        routes = (protobuf.field(_ROUTES_FIELD, _message(ROUTE, route)) for route in element.head)
         return version._replace(resource=element.domain, body=_message(kind, plain), head=b"".join(routes))
     message = _message(kind, config)
     name = config.get(NAME_FIELD[kind])
@@ -122,11 +123,11 @@ def encode(element: Element) -> Version:
         raise Unencodable(f"{NAME_FIELD[kind]} is missing")
     if kind == ROUTE:
         clusters = element.clusters or tuple(sorted(set(referred_clusters(config))))
-        return version._replace(resource=name, body=wire.field(_ROUTES_FIELD, message), clusters=clusters)
+        return version._replace(resource=name, body=protobuf.field(_ROUTES_FIELD, message), clusters=clusters)
     return version._replace(
         resource=name,
         # Envoy is always sent an Any: wrapped once, here.
-        body=wire.any_message(TYPE_OF[kind], [message]),
+        body=protobuf.any_message(TYPE_OF[kind], [message]),
         clusters=_clusters_of(kind, config),
         endpoints=_endpoints_name(config, name) if kind == CLUSTER else "",
         addresses=addresses_of(config) if kind == LISTENER else (),
@@ -243,7 +244,7 @@ def parsed(config: dict[str, Any], message: Any) -> Any:
     for check, name in zip(message.health_checks, names, strict=True):
         if not isinstance(name, str):
             raise json_format.ParseError(f"{_CHECKS}: {_NAME} {name!r} is no text")
-        check.MergeFromString(wire.text(_NAME_NUMBER, name))
+        check.MergeFromString(protobuf.text(_NAME_NUMBER, name))
     return message
 
 

@@ -16,9 +16,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 
+from intentc.model import protobuf
 from intentc.model.hostname_patterns import covering, covers
 
-from . import wire
 from .elements import Type
 from .encoding import Version
 
@@ -26,7 +26,7 @@ _RouteName = tuple[str, str]
 """Sort key and name of a route: its unique position."""
 _NAME, _DOMAINS = 1, 2
 _VIRTUAL_HOSTS = 2
-_IGNORE_PORT = wire.flag(14)
+_IGNORE_PORT = protobuf.flag(14)
 """``ignore_port_in_host_matching``: a request with a port in its Host matches the same virtual host as one without.
 
 Otherwise it would bypass that host's redirect and match a wider one.
@@ -142,13 +142,18 @@ class Assembly:
         hosts = self._of_configuration.get(configuration, {})
         for name, host in sorted(hosts.items()):
             merged.setdefault((self._tables_of[name], host.head, host.body), []).append(host)
-        parts = [wire.text(_NAME, configuration), _IGNORE_PORT]
+        parts = [protobuf.text(_NAME, configuration), _IGNORE_PORT]
         for (tables, head, body), equal in merged.items():
             domains = [host.element.domain for host in equal]
-            own = [wire.text(_NAME, domains[0]), *(wire.text(_DOMAINS, domain) for domain in domains), body, head]
-            parts += wire.wrapped(_VIRTUAL_HOSTS, [*own, *self._sequences[tables].bodies()])
+            own = [
+                protobuf.text(_NAME, domains[0]),
+                *(protobuf.text(_DOMAINS, domain) for domain in domains),
+                body,
+                head,
+            ]
+            parts += protobuf.wrapped(_VIRTUAL_HOSTS, [*own, *self._sequences[tables].bodies()])
         self.dirty.discard(configuration)
-        return wire.any_message(Type.ROUTES, parts)
+        return protobuf.any_message(Type.ROUTES, parts)
 
     def configurations_with(self, route: Version) -> set[str]:
         """The route configurations that contain a route in force."""

@@ -6,9 +6,11 @@ a field of message type is its tag, its length and its bytes.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator
 
-_LENGTH_DELIMITED = 2
+_EIGHT_BYTES, _LENGTH_DELIMITED = 1, 2
+"""Wire types."""
 _LONGEST_NUMBER = 70
 """Bits, seven a byte."""
 
@@ -34,6 +36,15 @@ def flag(number: int) -> bytes:
     '7001'
     """
     return varint(number << 3) + varint(1)
+
+
+def double(number: int, value: float) -> bytes:
+    """A field of type double; nothing if it is zero, as protobuf does.
+
+    >>> double(7, 2).hex()
+    '390000000000000040'
+    """
+    return varint(number << 3 | _EIGHT_BYTES) + struct.pack("<d", value) if value else b""
 
 
 def head(number: int, length: int) -> bytes:

@@ -7,13 +7,13 @@ from google.protobuf import any_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.bridges.xds import wire
 from intentc.bridges.xds.elements import Type
+from intentc.model import protobuf
 
 
 @given(st.integers(min_value=0, max_value=2**63 - 1))
 def test_a_number_is_written_as_protobuf_reads_it(number: int) -> None:
-    encoded = wire.varint(number)
+    encoded = protobuf.varint(number)
     assert sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(encoded)) == number
     assert all(byte & 0x80 for byte in encoded[:-1])
     assert not encoded[-1] & 0x80
@@ -21,8 +21,8 @@ def test_a_number_is_written_as_protobuf_reads_it(number: int) -> None:
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_a_message_put_together_from_parts_is_read_as_a_whole(name: str, domain: str) -> None:
-    host = wire.wrapped(2, [wire.text(1, name), wire.field(2, domain.encode())])
-    packed = any_pb2.Any.FromString(wire.any_message(Type.ROUTES, [wire.text(1, "configuration"), *host]))
+    host = protobuf.wrapped(2, [protobuf.text(1, name), protobuf.field(2, domain.encode())])
+    packed = any_pb2.Any.FromString(protobuf.any_message(Type.ROUTES, [protobuf.text(1, "configuration"), *host]))
     configuration = route_pb2.RouteConfiguration()
     assert packed.Unpack(configuration)
     assert configuration.name == "configuration"

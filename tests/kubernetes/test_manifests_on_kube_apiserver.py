@@ -13,7 +13,6 @@ import pytest
 
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.rights import rights, rules_of
 from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
 from intentc.cli.commands.crds import definitions
 from intentc.loading.kubeconfig import read_kubeconfig
@@ -26,6 +25,7 @@ from tests.kubernetes.conftest import BRIDGE
 from tests.kubernetes.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.app.compiler import FINALIZER
 from tests.support.app_system import APP, LOADED
+from tests.support.kube.rights import rights, rules_of
 from tests.support.live_system import LiveSystem, counted_world
 from tests.support.waiting import pauses, until, until_true
 

@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.rights import rights as needs
 from intentc.compilers.gateway import compiler
 from intentc.compilers.gateway.children import MADE_KINDS, children
 from intentc.compilers.gateway.children.rbac import (
@@ -28,6 +27,7 @@ from intentc.compilers.gateway.children.rbac import (
 from intentc.compilers.gateway.contenders import OF_KIND
 from intentc.compilers.gateway.instance import Instance
 from intentc.loading.schemas import load_schema
+from tests.support.kube.rights import rights as needs
 
 RULES = Path(__file__).parents[3] / "config" / "kubernetes" / "rbac-gateway.yml"
 CASES = Path(__file__).parent / "children"

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from intentc.bridges.kubernetes.mirrored_kinds import manifest_kind, mirrored_kinds
-from intentc.bridges.kubernetes.rights import Right, rights, rules_of
 from intentc.loading.schemas import load_schema
 from tests.support.app_system import LOADED
+from tests.support.kube.rights import Right, rights, rules_of
 
 FOLDER = Path(__file__).parents[4] / "config" / "kubernetes"
 

@@ -1,9 +1,7 @@
 """Lists the least rights that a bridge needs in a cluster, kind by kind, without wildcards.
 
-Why it exists: the ClusterRoles in ``config/kubernetes`` must permit what the bridge does and nothing else; tests
-compare them with this list, and run a bridge with these rights alone.
-
-Pure functions of declarations.
+The ClusterRoles in ``config/kubernetes`` must permit what the bridge does and nothing else: tests compare them with
+this list, and run a bridge with these rights alone.
 """
 
 from __future__ import annotations
@@ -11,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
+from intentc.bridges.kubernetes.discovery import IDENTIFYING_NAMESPACE
 from intentc.model import Kind
 from intentc.model.manifest import CORE
-
-from .discovery import IDENTIFYING_NAMESPACE
 
 _READ = ("list", "watch")
 _MAKE = ("create", "delete", "get", "list", "patch", "watch")

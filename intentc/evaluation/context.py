@@ -76,21 +76,20 @@ class Context:
     >>> import anyio
     >>> from intentc import Compiler, Intent
     >>> from intentc.testing import service_for
-    >>> from intentc.writing import DryRun
-    >>> class ProjectIntent(Intent):
-    ...     kind = "project"
+    >>> class DomainIntent(Intent):
+    ...     kind = "domain"
     ...     def evaluate(self, ctx):
-    ...         if ctx.find("domain", self.fq_name[:1]) is None:
-    ...             ctx.problem("NoDomain", f"there is no domain {self.fq_name[0]}; create it")
+    ...         if ctx.find("project", (*self.fq_name, "shop")) is None:
+    ...             ctx.problem("NoShop", f"{self.fq_name[0]} has no project shop; create it")
     ...         return ()
     >>> async def problems(*resources):
-    ...     service = service_for(Compiler("contrail", [ProjectIntent]), write_service=DryRun())
+    ...     service = service_for(Compiler("contrail", [DomainIntent]))
     ...     await service.create(*resources)
-    ...     return [problem.message for problem in service.problems]
-    >>> shop = {"kind": "project", "data": {"fq_name": ["valley", "shop"]}}
-    >>> anyio.run(problems, shop)
-    ['there is no domain valley; create it']
-    >>> anyio.run(problems, {"kind": "domain", "data": {"fq_name": ["valley"]}}, shop)
+    ...     return [problem.message for problem in service.problems if problem.name == "valley"]
+    >>> valley = {"kind": "domain", "data": {"fq_name": ["valley"]}}
+    >>> anyio.run(problems, valley)
+    ['valley has no project shop; create it']
+    >>> anyio.run(problems, valley, {"kind": "project", "data": {"fq_name": ["valley", "shop"]}})
     []
     """
 

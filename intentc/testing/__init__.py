@@ -1,5 +1,5 @@
-"""Lets authors test their intents (docs/authoring.md): the whole engine over memory, writing to a mock or to an API
-server in this process.
+"""Lets authors test their intents (docs/authoring.md): the whole engine and the API server over memory, and a mock
+that sees the writes.
 
     write = mocker.AsyncMock(spec=WriteService)
     service = service_for("mycompiler", write_service=write, cached=[load("parent.yml")])

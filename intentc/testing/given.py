@@ -1,9 +1,7 @@
 """Reads the resources that tests give: from a YAML or JSON file, from a text, or as plain values.
 
 Only the service that receives them knows the kinds: ``load`` reads files before, and the service calls ``understood``
-with its schema. ``loading`` does the reading; ``placing`` or the API server stores.
-
-What it gets stays as it is.
+with its schema. ``loading`` does the reading. What it gets stays as it is.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Runs a compiler's whole engine over memory, as a service to which a test gives resources.
 
-With a mocked ``WriteService`` the test gives whole resources (``placing``), and the engine writes to the mock; without
-one they pass through the API server in this process, with its seeds and its rules, as in ``intentc compile``. A
-``FakeCluster`` carries out manifests. The service shows writes, problems and statuses. ``offline`` puts engine, server
-and store together; ``given`` reads the test's resources.
-
-State: the engine with its store, the writes, the cached resources, what was placed, and whether it was started.
+Resources pass through the API server in this process, with its seeds and its rules, as in ``intentc compile``, and so
+do the engine's writes. A mocked ``WriteService`` sees them before; a ``FakeCluster`` carries out manifests. The service
+shows writes, problems and statuses. ``offline`` puts engine, server and store together; ``given`` reads the test's
+resources.
 """
 
 from __future__ import annotations
@@ -21,13 +19,11 @@ from intentc.model.values import thaw
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded as Plugins
 from intentc.plugins import find_compilers, load_all
-from intentc.watch.keys import Layout
-from intentc.writing import WriteService
+from intentc.writing import DryRun, WriteService
 
 from .fake_cluster import FakeCluster
 from .given import Resource, understood
-from .placing import Placing
-from .recording import Acknowledging, Recording
+from .recording import Recording
 
 
 def service_for(
@@ -40,16 +36,14 @@ def service_for(
 ) -> MemoryService:
     """Create the service of one compiler, which is given itself or by the name of its entry point.
 
-    ``write_service``: a mock, or another ``WriteService``, that receives the engine's writes. ``cached``: resources
-    that exist already, compiled and written; none of these writes reaches ``write_service``. ``settings``: the
-    compilers' configuration. ``cluster``: carries out the manifests that the compiler makes, until nothing is left to
-    do; not together with ``write_service``. Raises ``InvalidInput`` for an unknown compiler, unusable schemas or maps,
-    and resources of unknown kinds.
+    ``write_service``: a mock, or another ``WriteService``, that is called before each write of the engine; if it raises
+    a ``Failure``, the write fails with it, and its other answers mean nothing. ``cached``: resources that exist
+    already, compiled and written; none of these writes reaches ``write_service``. ``settings``: the compilers'
+    configuration. ``cluster``: carries out the manifests that the compiler makes, until nothing is left to do. Raises
+    ``InvalidInput`` for an unknown compiler, unusable schemas or maps, and resources of unknown kinds.
     """
     compilers = find_compilers([compiler]) if isinstance(compiler, str) else (compiler,)
     plugins = load_all(compilers)
-    if write_service is not None and cluster is not None:
-        raise TypeError("a cluster carries out what is stored, and a mock stores nothing; give one of the two")
     return MemoryService(plugins, write_service, understood(cached, plugins.schema), settings or {}, cluster)
 
 
@@ -57,8 +51,7 @@ class MemoryService:
     """The service of ``service_for``.
 
     Each change is one transaction, and its method returns when the engine has converged, without waiting for failed
-    writes that back off. Writes that a mock acknowledges count as done, but are never stored: an update of a
-    resource into whose shared list a reference was written writes that reference again.
+    writes that back off. ``create``, ``update`` and ``delete`` raise the API server's errors.
     """
 
     def __init__(
@@ -74,10 +67,10 @@ class MemoryService:
         self._write_service = write_service
         self._cached = cached
         self._started = False
-        self._recording = Recording(Acknowledging())
+        self._recording = Recording(DryRun())
         self.offline = Offline(plugins, settings=settings, write=self._recording)
         """Store, server and engine, for tests that need more than the methods here."""
-        self._placing = Placing(self.offline.store, self._schema, Layout.of("/contrail/"))
+        self._recording.target = self.offline.local
 
     @property
     def written(self) -> list[Operation]:
@@ -99,18 +92,16 @@ class MemoryService:
         return found
 
     async def create(self, *resources: Resource) -> None:
-        """Add resources. Without a mock raises the API server's errors."""
+        """Add resources."""
         await self._change("CREATE", resources)
 
     async def update(self, *resources: Resource) -> None:
-        """Set the given fields of existing resources, found by uuid or name; the other fields stay.
-
-        A manifest replaces the former one. Without a mock raises the API server's errors.
-        """
+        """Set the given fields of existing resources, found by uuid or name; the other fields stay. A manifest replaces
+        the former one."""
         await self._change("UPDATE", resources)
 
     async def delete(self, *resources: Resource) -> None:
-        """Delete resources, found by uuid or name. Without a mock raises the API server's errors."""
+        """Delete resources, found by uuid or name."""
         await self._change("DELETE", resources)
 
     async def settle(self) -> None:
@@ -130,24 +121,15 @@ class MemoryService:
         if self._started:
             return
         self._started = True
-        if self._write_service is None:
-            self._recording.target = self.offline.local
-            await self.offline.seed()
+        await self.offline.seed()
         await self._carry_out("CREATE", self._cached)
         await self.settle()
-        if self._write_service is not None:
-            self._recording.target = self._write_service
+        self._recording.between = self._write_service
         self._recording.written.clear()
 
     async def _carry_out(self, operation: str, resources: list[Loaded]) -> None:
-        if not resources:
-            return
-        if self._write_service is None:
+        if resources:
             await self.offline.server.sync([self._element(operation, loaded) for loaded in resources])
-        elif operation == "DELETE":
-            await self._placing.delete(resources)
-        else:
-            await self._placing.put(resources)
 
     def _element(self, operation: str, loaded: Loaded) -> dict[str, Any]:
         """An entry of ``/sync``; existing resources are found by their name."""

@@ -14,9 +14,8 @@ from intentc.loading.configuration.sections import Compilation
 from intentc.model import Key
 from intentc.plugins import installed
 from intentc.service.service import CompilerService, build_service
-from intentc.testing.recording import Acknowledging
 from intentc.watch.memory import MemoryStore
-from intentc.writing import ReadService
+from intentc.writing import DryRun, ReadService
 from tests.support.box_system import BoxSystem
 from tests.support.contrail_system import ContrailSystem
 
@@ -35,7 +34,7 @@ PASSED_OVER = {"number_of_workers", "max_job_queue_len", "msg_index_string", "re
 
 def service(compilation: Compilation, read: ReadService) -> CompilerService:
     configuration = Configuration(compilation=compilation)
-    return build_service(configuration, installed(configuration), MemoryStore(), Acknowledging(), read)
+    return build_service(configuration, installed(configuration), MemoryStore(), DryRun(), read)
 
 
 def test_d14_every_setting_of_the_compiler_is_used_or_is_said_to_be_passed_over() -> None:

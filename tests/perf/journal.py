@@ -30,8 +30,7 @@ from intentc.journal.ring import JournalFiles, this_process
 from intentc.loading.configuration import Configuration
 from intentc.model import Batch, Change, Snapshot
 from intentc.plugins import Loaded, installed
-from intentc.testing.recording import Acknowledging
-from intentc.writing import ReadService
+from intentc.writing import DryRun, ReadService
 
 from . import made
 from .figures import number, write
@@ -119,7 +118,7 @@ def _noting(way: str) -> Iterator[None]:
 async def _compile(
     loaded: Loaded, world: list[Snapshot | Batch], groups: int, directory: Path | None
 ) -> tuple[float, Engine]:
-    server = Acknowledging()
+    server = DryRun()
     nobody = cast(ReadService, None)  # nothing fails, so nothing is read back
     engine = assemble(loaded, server, nobody, installation=made.INSTALLATION, process="bench")
     keeping = _keeping(engine, directory) if directory is not None else None

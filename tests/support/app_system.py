@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from intentc.model import AddReference, Create, Delete, Operation, RemoveReference, Update, UpdateStatus
+from intentc.model import Operation
 from intentc.model.manifest import manifest_uuid
 from intentc.offline.offline import Offline
 from intentc.outgoing import FINALIZER as CARRIED_OUT
@@ -18,9 +18,9 @@ from intentc.planning import DeleteGuard
 from intentc.plugins import load_all
 from intentc.reconcile.failures import UnknownOutcome
 from intentc.testing import FakeCluster
-from intentc.testing.recording import Acknowledging, Recording
+from intentc.testing.recording import Recording
 from intentc.watch.memory import MemoryStore
-from intentc.writing import Written
+from intentc.writing import DryRun, Written
 from tests.support.app.compiler import FINALIZER, compiler
 
 LOADED = load_all((compiler,))
@@ -39,35 +39,17 @@ class Dying(Recording):
     counts writes whose answers are lost."""
 
     def __init__(self) -> None:
-        super().__init__(Acknowledging())
+        super().__init__(DryRun())
         self.dies_at = 0
         self.made = False
         self.lost: set[int] = set()
         self.count = 0
 
-    async def create(self, operation: Create, fence: str | None = None, /) -> Written:
-        return await self._write(operation, super().create, fence)
-
-    async def update(self, operation: Update, fence: str | None = None, /) -> Written:
-        return await self._write(operation, super().update, fence)
-
-    async def delete(self, operation: Delete, fence: str | None = None, /) -> Written:
-        return await self._write(operation, super().delete, fence)
-
-    async def add_ref(self, operation: AddReference, fence: str | None = None, /) -> Written:
-        return await self._write(operation, super().add_ref, fence)
-
-    async def remove_ref(self, operation: RemoveReference, fence: str | None = None, /) -> Written:
-        return await self._write(operation, super().remove_ref, fence)
-
-    async def update_status(self, operation: UpdateStatus, fence: str | None = None, /) -> Written:
-        return await self._write(operation, super().update_status, fence)
-
-    async def _write(self, operation: Operation, write: Any, fence: str | None) -> Written:
+    async def _write(self, method: str, operation: Operation, fence: str | None) -> Written:
         self.count += 1
         if self.count == self.dies_at and not self.made:
             raise Killed
-        written: Written = await write(operation, fence)
+        written = await super()._write(method, operation, fence)
         if self.count == self.dies_at:
             raise Killed
         if self.count in self.lost:

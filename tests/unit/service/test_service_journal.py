@@ -11,8 +11,8 @@ from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc, Journal
 from intentc.plugins import installed
 from intentc.service.service import CompilerService, build_service
-from intentc.testing.recording import Acknowledging
 from intentc.watch.memory import MemoryStore
+from intentc.writing import DryRun
 from tests.support.box_system import BoxSystem
 
 pytestmark = pytest.mark.anyio
@@ -21,9 +21,7 @@ pytestmark = pytest.mark.anyio
 def service(box_system: BoxSystem, journal: Journal, *, observe: bool = False) -> CompilerService:
     configuration = Configuration(intentc=Intentc(installation="lab", journal=journal))
     loaded = installed(configuration)
-    return build_service(
-        configuration, loaded, MemoryStore(), Acknowledging(), box_system.offline.local, observe=observe
-    )
+    return build_service(configuration, loaded, MemoryStore(), DryRun(), box_system.offline.local, observe=observe)
 
 
 def entries(directory: Path) -> list[Path]:

@@ -41,9 +41,7 @@ async def test_what_follows_from_cached_resources_does_not_reach_the_mock(write:
     assert service.written == []
 
 
-async def test_a_mock_that_answers_nothing_is_taken_for_an_acknowledgement(write: Any) -> None:
-    write.allocate.return_value = 7
-    write.create.return_value = None
+async def test_what_a_mock_has_seen_is_written(write: Any) -> None:
     service = service_for("contrail", write_service=write, cached=[PROJECT])
     await service.create(ROUTER)
     await service.update(PROJECT)
@@ -51,14 +49,7 @@ async def test_a_mock_that_answers_nothing_is_taken_for_an_acknowledgement(write
     assert write.allocate.await_count == 1
 
 
-async def test_a_mock_without_a_number_says_what_to_set(write: Any) -> None:
-    service = service_for("contrail", write_service=write, cached=[PROJECT])
-    with pytest.raises(TypeError, match=r"set write_service\.allocate\.return_value"):
-        await service.create(ROUTER)
-
-
 async def test_a_mock_may_reject_and_the_rejection_is_a_problem(write: Any) -> None:
-    write.allocate.return_value = 7
     write.create.side_effect = Rejected(403, "not today")
     service = service_for("contrail", write_service=write, cached=[PROJECT])
     await service.create(ROUTER)
@@ -66,18 +57,17 @@ async def test_a_mock_may_reject_and_the_rejection_is_a_problem(write: Any) -> N
 
 
 async def test_a_resource_is_found_by_its_name_to_be_updated_and_deleted(write: Any) -> None:
-    write.allocate.return_value = 7
     service = service_for("contrail", write_service=write, cached=[PROJECT])
     await service.create(ROUTER)
     made = service.written[0]
-    assert isinstance(made, Create) and made.fq_name == ("target:64512:7",)
+    assert isinstance(made, Create) and made.fq_name == ("target:64512:8000102",)
     await service.delete(ROUTER)
     assert [operation.key for operation in service.written[2:]] == [made.key]
     write.free.assert_awaited_once()
 
 
 async def test_what_is_not_there_cannot_be_deleted(write: Any) -> None:
-    with pytest.raises(InvalidInput, match="is not there"):
+    with pytest.raises(InvalidInput, match="there is no logical_router"):
         await service_for("contrail", write_service=write).delete(ROUTER)
 
 

@@ -1,7 +1,6 @@
 """Makes a plan over a copy of the live state, carries it out, and formats it for a terminal.
 
-``apply`` of a saved plan makes the plan again and carries it out; ``plan --reactions`` compares maps over such copies.
-``offline.preview`` defines what a plan is.
+``apply`` of a saved plan makes the plan again and carries it out. ``offline.preview`` defines what a plan is.
 
 It reads etcd, the API server, input files and NO_COLOR, and reports progress on stderr. Making a plan writes nothing to
 the live system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for ``apply``.

@@ -1,8 +1,8 @@
 """Plans: computes on a copy of the live world what an input would write. It writes nothing to the live world.
 
 ``copying`` reads the live world and copies it into a store in memory, ``trial`` runs the engine and the API server over
-that, ``planning`` reports the difference (``report``, which also saves it) without ``provisional`` values; ``reacting``
-compares reaction maps. The commands read the input, carry it out, and show the plan.
+that, ``planning`` reports the difference (``report``, which also saves it) without ``provisional`` values. The commands
+read the input, carry it out, and show the plan.
 """
 
 from intentc.offline.preview.copying import Gathered, gather

@@ -2,7 +2,7 @@
 
 First the copy converges by itself: the plan lists those writes apart (``due``), since they come with or without the
 input. Then the caller's function carries out the input, with the code of ``apply`` and ``delete``, and the copy
-converges again. Nothing is written to the live world. For ``reacting`` it reports how two converged copies differ.
+converges again. Nothing is written to the live world.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from intentc.model.reads import fact_read, presence_read
 from intentc.model.sensitive import concealed, without
 from intentc.offline.preview.provisional import Provisional, Unknown
 from intentc.offline.preview.report import CREATE, DELETE, UPDATE, Change, Owner, Plan, Withheld, summary_of
-from intentc.offline.preview.trial import Changed, Moment, Moments, Trial, differing
+from intentc.offline.preview.trial import Changed, Moments, Trial
 from intentc.watch.protocol import KeyValue
 from intentc.writing.connection import Connection
 
@@ -110,15 +110,6 @@ async def plan(
     return msgspec.structs.replace(found, seconds=round(time.perf_counter() - began, 3))
 
 
-async def written_otherwise(one: Trial, resting: Moment, other: Trial, now: Moment) -> tuple[Change, ...]:
-    """Return how the converged copy ``other`` differs from ``one``, over the same live world."""
-    moments = Moments(other.start, now, now.revision, now)
-    unknown = await Provisional(one, Moments(one.start, resting, resting.revision, resting)).unknown()
-    changed = await differing(one, other)
-    unknown = unknown.along_with(await Provisional(other, moments).unknown())
-    return await _ChangeReport(other, moments, unknown).changes(changed)
-
-
 class _ChangeReport:
     """Reports the changes between two moments in the form of a plan."""
 
@@ -127,9 +118,9 @@ class _ChangeReport:
         trial: Trial,
         moments: Moments,
         unknown: Unknown,
-        given: frozenset[Key] = frozenset(),
-        blames: tuple[Blame, ...] = (),
-        salt: str = "",
+        given: frozenset[Key],
+        blames: tuple[Blame, ...],
+        salt: str,
     ) -> None:
         self._trial = trial
         self._moments = moments
@@ -142,7 +133,7 @@ class _ChangeReport:
     async def plan(self) -> Plan:
         trial, moments = self._trial, self._moments
         live, resting, _, done = moments
-        due = await self.changes(await trial.changed(live, resting.revision))
+        due = await self._changes(await trial.changed(live, resting.revision))
         applied, follows = await self._sides()
         resolved, new = _only(resting.problems, done.problems), _only(done.problems, resting.problems)
         return Plan(
@@ -166,9 +157,9 @@ class _ChangeReport:
         own = [changed for changed in await self._trial.changed(resting, carried_out) if changed.key in self._given]
         after = [c for c in await self._trial.changed(carried_out, done.revision) if c.key in self._given]
         others = [c for c in await self._trial.changed(resting, done.revision) if c.key not in self._given]
-        return await self.changes(own, people=True), await self.changes([*others, *after])
+        return await self._changes(own, people=True), await self._changes([*others, *after])
 
-    async def changes(self, found_changes: Iterable[Changed], *, people: bool = False) -> tuple[Change, ...]:
+    async def _changes(self, found_changes: Iterable[Changed], *, people: bool = False) -> tuple[Change, ...]:
         """Convert changes to entries of a plan; those that ``people`` make have no ``because``."""
         found = []
         for changed in found_changes:

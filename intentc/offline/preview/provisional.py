@@ -39,14 +39,6 @@ class Unknown:
         # Hardware addresses may consist of a uuid's first bytes.
         self._beginnings = {uuid.replace("-", "")[:10]: placeholder for uuid, placeholder in uuids.items()}
 
-    def along_with(self, other: Unknown) -> Unknown:
-        """Return the union of both."""
-        return Unknown(
-            {**self._numbers, **other._numbers},
-            {**self._uuids, **other._uuids},
-            {**self._addresses, **other._addresses},
-        )
-
     def text(self, text: str) -> str:
         """Return ``text`` without provisional values."""
         return self._candidate.sub(self._instead, text) if self._numbers or self._uuids else text

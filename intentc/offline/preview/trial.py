@@ -292,13 +292,3 @@ class Trial:
             pool, _, number = item.key.removeprefix(prefix).rpartition("/")
             found[pool, int(number)] = item.value.decode()
         return found
-
-
-async def differing(one: Trial, other: Trial) -> list[Changed]:
-    """Return the resources that differ now between two copies, by key."""
-    before, after = await one.values(), await other.values()
-    return [
-        Changed(Key(*key.rsplit("/", 2)[1:]), before.get(key), after.get(key))
-        for key in sorted(before.keys() | after.keys())
-        if (key in before and before[key].value) != (key in after and after[key].value)
-    ]

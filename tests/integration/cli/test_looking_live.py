@@ -6,17 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from intentc.diagnostics.serving import running_diagnostics
-from intentc.inspection import Reader
-from intentc.loading.paths import reactions_file
-from intentc.logic.dependencies import ReactionMap
 from intentc.service.audits import AuditFailed, AuditProcess
 from tests.integration.cli.plan_files import GROUP, changes_of, written
-from tests.support.commands import ROOT, SAMPLE, Intentc
-from tests.support.contrail_system import ContrailSystem
+from tests.support.commands import SAMPLE, Intentc
 from tests.support.live_system import PROJECT, LiveSystem
 from tests.support.waiting import PATIENCE
-from tests.unit.diagnostics.answered import ObservedCompiler
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -107,60 +101,6 @@ async def test_without_etcd_or_without_the_api_server_it_says_who_is_away(
     assert {"etcd": "etcd", "client": "http://127.0.0.1:1"}[away] in ended.err
 
 
-async def test_another_map_is_compared_over_the_live_world(
-    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
-) -> None:
-    own = (ROOT / "reactions" / "contrail.yml").read_text()
-    file = tmp_path / "map.yml"
-    file.write_text(own.replace("bgp_as_a_service, logical_router]", "bgp_as_a_service]", 1))
-    before = await compiled.values()
-    ended = await intentc("plan", "--reactions", file, "-o", "json")
-    assert ended.code == 0, ended.err
-    assert [(edge["action"], edge["to"], edge["pairs"]) for edge in ended.json["edges"]] == [
-        ("removed", "logical_router", 6)
-    ]
-    assert [(one["reader"], one["read"]) for one in ended.json["missing"]] == [
-        ("logical_router", "virtual_machine_interface")
-    ]
-    assert ended.json["writes"] == []
-    assert ended.json["against"].startswith("compared with the configured map, ")
-    assert (await intentc("plan", "--reactions", file, "--exit-code")).code == 1
-    itself = await intentc("plan", "--reactions", reactions_file("contrail"))
-    assert "is the configured map; it was compared with itself, since the compiler does not answer" in itself.out
-    assert await compiled.values() == before
-
-
-async def test_plan_compares_a_map_with_the_one_in_force(compiled: LiveSystem, intentc: Intentc) -> None:
-    """Its file says something else by now."""
-    system = await ContrailSystem().begin()
-    lacking = ReactionMap([r for r in system.offline.engine.world.reactions if r.kind != "security_group"])
-    system.offline.engine.reload(lacking, {}, (), other_edges=True)
-    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=Reader(system.offline.engine)) as url:
-        where = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": url.removeprefix("http://")}
-        ended = await intentc("plan", "--reactions", reactions_file("contrail"), "-o", "json", environment=where)
-    assert ended.code == 0, ended.err
-    assert ended.json["against"] == f"compared with the map in force at {url}"
-    assert {(edge["action"], edge["kind"]) for edge in ended.json["edges"]} == {("added", "security_group")}
-
-
-async def test_an_invalid_map_ends_with_3_and_says_where(
-    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
-) -> None:
-    file = tmp_path / "map.yml"
-    file.write_text("intent-compiler:\n  virtual_network:\n    self: [routing_instance, bogus]\n")
-    unknown = await intentc("plan", "--reactions", file)
-    assert unknown.code == 3
-    assert f"{file}:3: error UnknownKind: unknown kind 'bogus'" in unknown.out
-    file.write_text("intent-compiler:\n  virtual_network:\n    self: routing_instance\n")
-    broken = await intentc("plan", "--reactions", file)
-    assert broken.code == 3
-    assert f"where: {file}:3" in broken.err
-    file.write_text("intent-compiler: {}\n")
-    nobodys = await intentc("plan", "--reactions", file)
-    assert nobodys.code == 2
-    assert "give --compiler contrail" in nobodys.err
-
-
 async def test_a_saved_plan_is_nothing_to_plan_for(
     compiled: LiveSystem, intentc: Intentc, renamed: Path, tmp_path: Path
 ) -> None:
@@ -170,13 +110,6 @@ async def test_a_saved_plan_is_nothing_to_plan_for(
     assert rejected.code == 2
     assert "this is a saved plan" in rejected.err
     assert f"`intentc apply {file}` carries it out" in rejected.err
-
-
-async def test_plan_rejects_a_map_of_a_compiler_that_is_not_in_use(compiled: LiveSystem, intentc: Intentc) -> None:
-    rejected = await intentc("plan", "--reactions", ROOT / "reactions" / "ambassador.yml")
-    assert rejected.code == 2
-    assert "no compiler in use has these kinds; in use: contrail" in rejected.err
-    assert "--compiler" not in rejected.err
 
 
 async def test_who_cannot_let_go_is_named(compiled: LiveSystem, intentc: Intentc) -> None:

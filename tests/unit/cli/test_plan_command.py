@@ -6,14 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from intentc.cli.commands.plan import lines as lines_of_comparison
 from intentc.cli.live_plan import lines_of_due
 from intentc.cli.live_plan import plan_lines as lines
 from intentc.inspection.differences import Field
-from intentc.logic.coverage import Missing
-from intentc.logic.dependencies import Finding
 from intentc.model import Problem
-from intentc.offline.preview.reacting import Comparison, EdgeChange, Reach
 from intentc.offline.preview.report import Change, Owner, Plan, PlannedAllocation, Withheld, summary_of
 from tests.unit.cli.running import Intentc
 
@@ -32,14 +28,12 @@ def without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give FILE..., or --delete --kind KIND NAME..., or --due, or --reactions FILE"),
+        ((), "give FILE..., or --delete --kind KIND NAME..., or --due"),
         (("--kind", "project", "p"), "--kind needs --delete"),
         (("--delete", "--remove-references", "a.yml"), "--remove-references needs --kind"),
-        (("--reactions", "m.yml", "a.yml"), "--reactions excludes"),
         (("--due", "a.yml"), "--due excludes"),
         (("--due", "--out", "p"), "--due excludes"),
-        (("--compiler", "contrail", "a.yml"), "--compiler needs --reactions"),
-        (("--due", "-o", "appgw"), "-o appgw excludes --due and --reactions"),
+        (("--due", "-o", "appgw"), "-o appgw excludes --due"),
         (("--gateway", __file__, "a.yml"), "--gateway needs -o appgw"),
     ],
 )
@@ -160,52 +154,3 @@ def test_who_creates_and_who_completes_count_once() -> None:
     again = Change("delete", "project", "d:p", "1")
     assert summary_of([one, other]) == summary_of([one])
     assert (summary_of([one, again]).create, summary_of([one, again]).delete) == (1, 1)
-
-
-def test_another_map_is_reported_by_edges_reach_and_missing_reactions() -> None:
-    found = Comparison(
-        revision=7,
-        installation="default",
-        compiler="toy",
-        findings=(
-            Finding("m.yml:2", "warning", "SilentStop", "a goes on to b"),
-            Finding("m.yml:9", "note", "Unreachable", "no change ever reaches c"),
-        ),
-        edges=(
-            EdgeChange("added", "a", "self", "b", True, "m.yml:2", 6),
-            EdgeChange("removed", "a", "self", "c", False, "old.yml:3", 2),
-        ),
-        reach=(
-            Reach(
-                kind="a",
-                resources=9,
-                looked_at=3,
-                mean_before=1.5,
-                most_before=2,
-                mean_after=3.0,
-                most_after=4,
-                come=6,
-                go=2,
-            ),
-        ),
-        missing=(Missing("c", "a", 2, "one", "other"),),
-    )
-    shown = list(lines_of_comparison(found))
-    assert shown == [
-        "Findings:",
-        "  m.yml:2: warning SilentStop: a goes on to b",
-        "",
-        "Edges:",
-        "  + a (from self) → all b   m.yml:2   6 pairs come by it alone",
-        "  - a (from self) → c   old.yml:3   2 pairs go by it alone",
-        "",
-        "Resources that one change reaches (only kinds for which this may differ):",
-        "  RESOURCE  THERE ARE        BEFORE: MEAN / MOST  AFTER: MEAN / MOST  PAIRS COME  PAIRS GO",
-        "  a         9 (3 looked at)  1.5 / 2              3 / 4               6           2",
-        "",
-        "Missing reactions that it would add (read, and no path leads there):",
-        "  c reads a: 2 times, as one does other",
-        "",
-        "Reactions of toy: edges +1 -1, pairs +6 -2, missing reactions +1 -0; nothing is written differently, since "
-        "recorded reads decide and not the map (revision 7).",
-    ]

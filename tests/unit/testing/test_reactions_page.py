@@ -87,10 +87,3 @@ async def _compiled(folder: Path) -> Any:
     await offline.seed()
     await offline.apply({"kind": one.kind, "operation": "CREATE", "data": one.data} for one in inputs)
     return offline.engine.world
-
-
-def test_the_lines_of_the_shipped_map_that_it_speaks_of_are_there() -> None:
-    shipped = (ROOT / "reactions" / "contrail.yml").read_text().splitlines()
-    (number,) = re.findall(r"line\s(\d+) of a copy of the shipped map", PAGE)
-    heading, _, entry = shipped[int(number) - 3 : int(number)]
-    assert (heading, entry) == ("  port_tuple:", "    self: [service_instance, virtual_machine_interface]")

@@ -22,8 +22,8 @@ STANDARD = {
 }  # fmt: skip
 OTHERS = {"msgspec", "cryptography"}
 """Packages from PyPI: values and their conversion; certificates."""
-SHARED = {"intentc.model.hostname_patterns"}
-"""Pure functions that the programs which serve a compiler's objects need as well."""
+SHARED = {"intentc.model.hostname_patterns", "intentc.model.tls_secrets"}
+"""Pure functions that several compilers share, or the programs that serve their objects."""
 NAMES = {"uuid": {"UUID", "uuid5"}}
 """Pure functions of modules whose other functions use chance or the machine."""
 

@@ -8,11 +8,11 @@ keys of Kubernetes (``tls.crt``, ``tls.key``), of Istio, or of Ambassador (docs/
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from intentc import Claim, Context, Fact, Intent, View
+from intentc.model.tls_secrets import content
 
 from .envoy.tls_sockets import certificate, validation
 from .envoy_elements import Origin, element
@@ -87,7 +87,9 @@ def _wrong_with(secret: View, part: str) -> str:
     if part == "tls":
         return wrong_with_certificate(found.content, key.content)
     if part == "ca":
-        return _with_key(wrong_with_authority(found.content), found.key)
+        wrong = wrong_with_authority(found.content)
+        # An authority may be under one of several keys.
+        return f"{wrong} ({found.key})" if wrong else ""
     return wrong_with_revocations(found.content)
 
 
@@ -105,22 +107,10 @@ def _missing(found: _Content, what: str, keys: Sequence[str]) -> str:
     return f"{found.key} is not base64" if found.key else f"{what} ({keys[0]}) in base64 is needed, and not there"
 
 
-def _with_key(wrong: str, key: str) -> str:
-    """Adds the key, because an authority may be under one of several."""
-    return f"{wrong} ({key})" if wrong else ""
-
-
 def _content(secret: View, keys: Iterable[str]) -> _Content:
     for key in keys:
-        plain: Any = secret.stringData.get(key)
-        if isinstance(plain, str) and plain:
-            return _Content(key, plain.encode())
-        given: Any = secret.data.get(key)
-        if isinstance(given, str) and given:
-            try:
-                return _Content(key, binascii.a2b_base64("".join(given.split()), strict_mode=True))
-            except (binascii.Error, ValueError):
-                return _Content(key)
+        if any(isinstance(text, str) and text for text in (secret.stringData.get(key), secret.data.get(key))):
+            return _Content(key, content(secret, key))
     return _Content()
 
 

@@ -1,28 +1,31 @@
 """Certificates: which Secret serves a host name, and whether it can; and the names that no Ingress serves in the clear
 (docs/appgw.md §6.5).
 
-No message contains any part of a Secret. ``cryptography`` decodes; importing it takes longer than `intentc --help`, so
-it is imported when a Secret is checked. An Ingress says with facts which names it has in ``tls``, even while it has no
+No message contains any part of a Secret. An Ingress says with facts which names it has in ``tls``, even while it has no
 part in the gateway; the sites on ports without TLS look them up.
 """
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from intentc import Context, Fact, View
+from intentc.model.tls_secrets import TLS_TYPE, Misfit, certificate_sizes, content
 
 from .annotations import Annotations
 from .sites import names_of
 from .sub_resource_names import Owner
 
-TLS = "kubernetes.io/tls"
 _IGNORED = ("kube-system", "kube-public")
 _MOST_BYTES = 16 * 1024
 """What Azure takes of a certificate with its chain."""
+_MISFITS = {
+    Misfit.CERTIFICATE: "tls.crt is not a certificate as PEM",
+    Misfit.KEY: "tls.key is not a private key as PEM without a password",
+    Misfit.PAIR: "tls.key is not the key of the certificate in tls.crt",
+}
 CHALLENGE = "/.well-known/acme-challenge/"
 """Requests below this path are answered in the clear, so that a first certificate can be had."""
 
@@ -51,9 +54,9 @@ def wrong_with(namespace: str, name: str, secret: Any) -> Wrong | None:
     if not name:
         return Wrong("SecretNotFound", "the entry in tls has no secretName; name a Secret of type kubernetes.io/tls")
     if secret is None or namespace in _IGNORED:
-        return Wrong("SecretNotFound", f"there is no Secret {shown}; create it, with type {TLS}")
-    if secret.type != TLS:
-        return Wrong("SecretNotFound", f"Secret {shown} is not of type {TLS}; create one that is")
+        return Wrong("SecretNotFound", f"there is no Secret {shown}; create it, with type {TLS_TYPE}")
+    if secret.type != TLS_TYPE:
+        return Wrong("SecretNotFound", f"Secret {shown} is not of type {TLS_TYPE}; create one that is")
     chain, key = content(secret, "tls.crt"), content(secret, "tls.key")
     message = _wrong_content(chain, key)
     return Wrong("SecretInvalid", f"Secret {shown}: {message}") if message else None
@@ -65,42 +68,14 @@ def digest(secret: Any) -> str:
     return hashlib.sha256(b"%d:%s%d:%s" % (len(chain), chain, len(key), key)).hexdigest()
 
 
-def content(secret: Any, key: str) -> bytes:
-    """The bytes under ``key``; none if it is absent or not base64. A store without a cluster keeps ``stringData``."""
-    plain = secret.stringData.get(key)
-    if isinstance(plain, str) and plain:
-        return plain.encode()
-    text = secret.data.get(key)
-    try:
-        return binascii.a2b_base64("".join(text.split()), strict_mode=True) if isinstance(text, str) else b""
-    except (binascii.Error, ValueError):
-        return b""
-
-
 def _wrong_content(chain: bytes, key: bytes) -> str:
-    from cryptography import x509
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
-
-    try:
-        certificates = x509.load_pem_x509_certificates(chain)
-        public = certificates[0].public_key()
-    except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion, IndexError):
-        return "tls.crt is not a certificate as PEM"
-    try:
-        # A full check of an RSA key takes 40 ms and more; that it belongs to the certificate is checked anyway.
-        own = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=True).public_key()
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        return "tls.key is not a private key as PEM without a password"
-    form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    if own.public_bytes(*form) != public.public_bytes(*form):
-        return "tls.key is not the key of the certificate in tls.crt"
+    sizes = certificate_sizes(chain, key)
+    if isinstance(sizes, Misfit):
+        return _MISFITS[sizes]
     # The archive that Azure gets is larger than what is in it.
-    size = sum(len(one.public_bytes(Encoding.DER)) for one in certificates)
+    size = sum(sizes)
     if size > _MOST_BYTES:
-        return (
-            f"tls.crt has {len(certificates)} certificates of {size} bytes, and Azure takes {_MOST_BYTES}; remove some"
-        )
+        return f"tls.crt has {len(sizes)} certificates of {size} bytes, and Azure takes {_MOST_BYTES}; remove some"
     return ""
 
 

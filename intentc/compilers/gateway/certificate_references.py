@@ -1,66 +1,35 @@
 """Resolves the references of listeners to Secrets, with the grants that other namespaces give, and says what is wrong
 with a Secret (docs/gateway.md §6).
 
-``cryptography`` decodes; this compiler imports it only here and only when a Secret is checked. Of a Secret, messages
-contain its name and type.
+Of a Secret, messages contain its name and type.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Literal, NamedTuple
 
 from intentc import Context, View
+from intentc.model.tls_secrets import TLS_TYPE, Misfit, certificate_sizes, content
 
 from .gateway_listeners import CORE_GROUPS, Certificate, Listener
 
-_TYPE = "kubernetes.io/tls"
+_MISFITS = {
+    Misfit.CERTIFICATE: "its tls.crt is no certificate in PEM",
+    Misfit.KEY: "its tls.key is no private key in PEM",
+    Misfit.PAIR: "its tls.key is not the certificate's",
+}
 
 
 def wrong_with(secret: View) -> str:
     """What is wrong with the Secret; empty if it is a certificate with its key."""
-    if secret.type != _TYPE:
-        return f"its type is {secret.type or 'Opaque'}; give {_TYPE}"
-    parts: dict[str, bytes] = {}
-    for key in ("tls.crt", "tls.key"):
-        content = _content(secret, key)
-        if not content:
+    if secret.type != TLS_TYPE:
+        return f"its type is {secret.type or 'Opaque'}; give {TLS_TYPE}"
+    parts = {key: content(secret, key) for key in ("tls.crt", "tls.key")}
+    for key, found in parts.items():
+        if not found:
             return f"it has no {key}, or one that is not base64"
-        parts[key] = content
-    return _wrong_with_pair(parts["tls.crt"], parts["tls.key"])
-
-
-def _content(secret: View, key: str) -> bytes:
-    plain = secret.stringData.get(key)
-    if isinstance(plain, str) and plain:
-        return plain.encode()
-    given = secret.data.get(key)
-    if not isinstance(given, str):
-        return b""
-    try:
-        return base64.b64decode("".join(given.split()), validate=True)
-    except (binascii.Error, ValueError):
-        return b""
-
-
-def _wrong_with_pair(chain: bytes, key: bytes) -> str:
-    # Imported here, so that commands without TLS don't load ``cryptography``.
-    from cryptography import x509
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
-
-    undecodable = (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm)
-    try:
-        public = x509.load_pem_x509_certificates(chain)[0].public_key()
-    except undecodable:
-        return "its tls.crt is no certificate in PEM"
-    try:
-        own = load_pem_private_key(key, None).public_key()
-    except undecodable:
-        return "its tls.key is no private key in PEM"
-    form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return "" if public.public_bytes(*form) == own.public_bytes(*form) else "its tls.key is not the certificate's"
+    sizes = certificate_sizes(*parts.values())
+    return _MISFITS[sizes] if isinstance(sizes, Misfit) else ""
 
 
 _GROUP = "gateway.networking.k8s.io"

@@ -38,6 +38,18 @@ class Condition(NamedTuple):
         }
 
 
+def unless(fault: str, message: str, type_: str, good: str) -> Condition:
+    """True for the reason ``good``; with a ``fault``, false for that reason."""
+    return Condition(type_, False, fault, message) if fault else Condition(type_, True, good)
+
+
+def conflicted(verdict: Verdict) -> Condition:
+    """Whether a listener conflicts with others."""
+    if verdict.conflict:
+        return Condition("Conflicted", True, verdict.conflict, verdict.message)
+    return Condition("Conflicted", False, "NoConflicts")
+
+
 class Checked(NamedTuple):
     """One listener, and what was found out about it. ``attached``: the number of its routes."""
 

@@ -14,7 +14,7 @@ takes its objects over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -157,13 +157,6 @@ class Contender(msgspec.Struct, frozen=True, order=True):
         return (self.namespace, self.name) == (other.namespace, other.name)
 
 
-class Contest(NamedTuple):
-    """``made``: the objects that the instance has. ``lost``: those that others have, for people."""
-
-    made: tuple[Object, ...]
-    lost: tuple[str, ...]
-
-
 def of_gateway(gateway: View) -> Contender:
     """A Gateway of version 1, an instance of its own."""
     namespace, name = gateway.fq_name
@@ -185,9 +178,12 @@ def names_wanted(own: Contender, objects: Iterable[Object]) -> Iterator[Fact]:
         yield Fact("object_name", place, msgspec.structs.replace(own, wanted=tuple(sorted(kinds))))
 
 
-def contest(ctx: Context, own: Contender, objects: Iterable[Object], *, gives_way: bool = False) -> Contest:
-    """Which of its objects an instance has. ``gives_way``: it wants none of them any more, or can't make them now; it
-    has only those that nobody else wants, however old its owner is, and has lost none."""
+def contest(
+    ctx: Context, own: Contender, objects: Iterable[Object], *, gives_way: bool = False
+) -> tuple[tuple[Object, ...], tuple[str, ...]]:
+    """(the objects that an instance has; those that others have, for people). ``gives_way``: it wants none of them any
+    more, or can't make them now; it has only those that nobody else wants, however old its owner is, and has lost
+    none."""
     others: dict[str, list[Contender]] = {}
     made: list[Object] = []
     lost: list[str] = []
@@ -201,7 +197,7 @@ def contest(ctx: Context, own: Contender, objects: Iterable[Object], *, gives_wa
             made.append(one)
         elif not gives_way:
             lost.append(f"{kind} {place.rpartition('/')[2]} (of {winner.kind} {winner.namespace}/{winner.name})")
-    return Contest(tuple(made), tuple(lost))
+    return tuple(made), tuple(lost)
 
 
 def candidate_of(view: View, instance: Instance | None, fault: str = "", found: Class | None = None) -> Candidate:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from intentc import Claim, Context, Fact, Intent, View
+from intentc import Claim, Context, Fact, Intent
 
 from .children.child import Phase
 from .contenders import Candidate, contest, holder, keeping, names_wanted, objects_of, objects_of_any, of_holder
@@ -50,8 +50,8 @@ class ContourInstanceIntent(Intent):
         explain_instance(ctx, held_by, made)
 
     def _finalizers(self, ctx: Context, held_by: Candidate) -> Iterator[Claim]:
-        own = (held_by.kind, held_by.namespace, held_by.name)
-        yield from keeping(*(_found(ctx, name) for name in (own, held_by.parameters, held_by.gateway_class)))
+        named = ((held_by.kind, held_by.namespace, held_by.name), held_by.parameters, held_by.gateway_class)
+        yield from keeping(*(ctx.find(name[0], name[1:]) for name in named if name))
 
     def _left(self, ctx: Context) -> set[Phase]:
         """The phases of which an object of the instance is left: its manifest stays until a bridge has seen that it is
@@ -66,7 +66,3 @@ class ContourInstanceIntent(Intent):
             for child, claim in objects_of(self, ctx, instance):
                 if child.phase is Phase.NAMESPACE and ctx.is_made(claim):
                     yield claim
-
-
-def _found(ctx: Context, name: tuple[str, ...]) -> View | None:
-    return ctx.find(name[0], name[1:]) if name else None

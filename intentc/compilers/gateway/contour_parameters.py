@@ -5,12 +5,12 @@ The defaults are those of an instance without any.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from intentc import Context, View
 
+from .gateway_addresses import ip_address
 from .instance import ContourPods, EnvoyPods, Json, LoadBalancer, Pairs, Placement, Publishing, Resource
 
 
@@ -134,11 +134,9 @@ def _load_balancer_faults(where: str, given: Any) -> Iterator[str]:
             yield f"{where}.{name.lower()} is given, but type is {provider.type}; remove one"
         if name == "AWS" and own.type not in _AWS_TYPES:
             yield f"{where}.aws.type {own.type!r}; give {' or '.join(_AWS_TYPES)}"
-        if address := getattr(own, "address", ""):
-            try:
-                ipaddress.ip_address(address)
-            except ValueError:
-                yield f"{where}.{name.lower()}.address {address!r} is no IP address"
+        address = getattr(own, "address", "")
+        if address and not ip_address(address):
+            yield f"{where}.{name.lower()}.address {address!r} is no IP address"
 
 
 def _load_balancer(given: Any) -> LoadBalancer:

@@ -13,26 +13,21 @@ from intentc import Claim, Context, Fact, Intent, View, status
 
 from .attached_routes import GROUP, supported_kinds, unknown_kinds
 from .classes import CLASS, Class, class_named, is_ours, parameters_at, parameters_place, read_class
-from .condition import Checked, Condition, GatewayState, faults_of, unresolved
-from .contenders import Object, contest, has_ours, is_ending, keeping, names_wanted, objects_of, of_gateway
+from .condition import Checked, Condition, GatewayState, conflicted, faults_of, unless, unresolved
+from .contenders import contest, has_ours, is_ending, keeping, names_wanted, objects_of, of_gateway
 from .contour_parameters import Parameters
 from .gateway_addresses import missing
 from .gateways import addresses_of, explain, instance_of, remains_of, state_of, use_of_parameters
-from .instance import Instance
 from .running import running
-from .settings import status_writer
+from .settings import shares_status
 
 
 def gateway_conditions(state: GatewayState) -> tuple[Condition, ...]:
     """Accepted, Programmed and ResolvedRefs."""
     accepted = _accepted(state)
     references = unresolved(state.listeners)
-    resolved = (
-        Condition("ResolvedRefs", False, "ListenersNotResolved", references)
-        if references
-        else Condition("ResolvedRefs", True, "ResolvedRefs")
-    )
-    return accepted, _programmed(state, accepted), resolved
+    fault = "ListenersNotResolved" if references else ""
+    return accepted, _programmed(state, accepted), unless(fault, references, "ResolvedRefs", "ResolvedRefs")
 
 
 def _accepted(state: GatewayState) -> Condition:
@@ -88,21 +83,12 @@ def listener_status(one: Checked, is_programmed: bool, generation: int) -> dict[
 
 def _listener_conditions(one: Checked, is_programmed: bool) -> Iterator[Condition]:
     verdict, resolution = one.verdict, one.resolution
-    if fault := verdict.reason or verdict.conflict:
-        yield Condition("Accepted", False, fault, verdict.message)
-    else:
-        yield Condition("Accepted", True, "Accepted")
-    if verdict.conflict:
-        yield Condition("Conflicted", True, verdict.conflict, verdict.message)
-    else:
-        yield Condition("Conflicted", False, "NoConflicts")
-    unknown = unknown_kinds(one.listener)
-    if resolution.reason:
-        yield Condition("ResolvedRefs", False, resolution.reason, resolution.message)
-    elif unknown:
+    yield unless(verdict.reason or verdict.conflict, verdict.message, "Accepted", "Accepted")
+    yield conflicted(verdict)
+    if (unknown := unknown_kinds(one.listener)) and not resolution.reason:
         yield Condition("ResolvedRefs", False, "InvalidRouteKinds", f"it can't have routes of kind {_list(unknown)}")
     else:
-        yield Condition("ResolvedRefs", True, "ResolvedRefs")
+        yield unless(resolution.reason, resolution.message, "ResolvedRefs", "ResolvedRefs")
     if verdict.conflict:
         yield Condition("Programmed", False, verdict.conflict, verdict.message)
     elif not one.is_good:
@@ -126,7 +112,7 @@ class GatewayIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         view = class_named(ctx, CLASS, self.gatewayClassName)
         if view is None or not is_ours(view):
-            if view is None and status_writer(ctx) == "compiler":
+            if view is None and not shares_status(ctx):
                 yield from addresses_of(self, remains_of(ctx, self))
             yield from self._stay(ctx, f"GatewayClass {self.gatewayClassName} is missing, or not ours; bring it back")
             return
@@ -147,7 +133,10 @@ class GatewayIntent(Intent):
         yield from keeping(self, view, found.holder)
         yield from (claim for _, claim in made)
         explain(ctx, self, state.listeners, made)
-        yield from self._outcome(ctx, state, instance, made, lost)
+        seen = running(ctx, made, instance.publishing.type, lost)
+        state = state._replace(running=seen)
+        yield from self._status(ctx, state, gateway_conditions(state))
+        yield from use_of_parameters(self, instance.contour, seen)
 
     def _stay(self, ctx: Context, reason: str) -> Iterator[Claim]:
         """What was made stays. Of a Gateway for which nothing was made, nothing is said."""
@@ -166,19 +155,11 @@ class GatewayIntent(Intent):
             return Class(view, Parameters(), f"infrastructure.{place}")
         return parameters_at(ctx, view, place)
 
-    def _outcome(
-        self, ctx: Context, state: GatewayState, instance: Instance, made: tuple[Object, ...], lost: tuple[str, ...]
-    ) -> Iterator[Claim | Fact]:
-        seen = running(ctx, made, instance.publishing.type, lost)
-        state = state._replace(running=seen)
-        yield from self._status(ctx, state, gateway_conditions(state))
-        yield from use_of_parameters(self, instance.contour, seen)
-
     def _status(self, ctx: Context, state: GatewayState, conditions: tuple[Condition, ...]) -> Iterator[Claim]:
         for one in conditions:
-            if _is_fault(one):
+            if one.reason == "ListenersNotValid" or (one.status is False and one.reason not in _WAITING):
                 ctx.problem(one.reason, one.message)
-        if status_writer(ctx) == "shared":
+        if shares_status(ctx):
             # A running Contour writes the rest; two writers would contend.
             conditions = tuple(one for one in conditions if one.type == "Accepted" and one.status is False)
             yield from (one.of(self) for one in conditions)
@@ -193,10 +174,3 @@ class GatewayIntent(Intent):
 
 _WAITING = frozenset({"Pending", "AddressNotAssigned", "Invalid"})
 """Reasons of conditions that are false and that nobody must fix: ``Invalid`` repeats that it is not accepted."""
-
-
-def _is_fault(condition: Condition) -> bool:
-    """Whether people must fix what a condition says."""
-    if condition.reason == "ListenersNotValid":
-        return True
-    return condition.status is False and condition.reason not in _WAITING

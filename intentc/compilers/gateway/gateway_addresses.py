@@ -38,9 +38,8 @@ def requested(given: Iterable[tuple[str, str]], publishing: ServiceType) -> Requ
             continue
         if publishing == "NodePortService":
             return Requested(fault="unsupported", message=f"address {value}: a NodePort Service can't have one")
-        try:
-            address = str(ipaddress.ip_address(value))
-        except ValueError:
+        address = ip_address(value)
+        if not address:
             return Requested(fault="malformed", message=f"address {value!r} is no IP address")
         if address not in wanted:
             wanted.append(address)
@@ -71,18 +70,18 @@ def _for_cluster(wanted: Sequence[str]) -> Requested:
 
 def missing(assigned: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
     """The assigned addresses that the cluster has not given."""
-    there = {_normal(address) for address in given}
-    return tuple(address for address in assigned if _normal(address) not in there)
+    there = {(ip_address(address) or address) for address in given}
+    return tuple(address for address in assigned if (ip_address(address) or address) not in there)
+
+
+def ip_address(text: str) -> str:
+    """An IP address in its shortest form; empty if ``text`` is none."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ""
 
 
 def address_type(address: str) -> str:
     """``IPAddress`` or ``Hostname``, as the status of a Gateway says it."""
-    try:
-        ipaddress.ip_address(address)
-    except ValueError:
-        return "Hostname"
-    return IP_ADDRESS
-
-
-def _normal(address: str) -> str:
-    return str(ipaddress.ip_address(address)) if address_type(address) == IP_ADDRESS else address
+    return IP_ADDRESS if ip_address(address) else "Hostname"

@@ -6,12 +6,13 @@ v1alpha1 has no names, one certificate, and a selector of namespaces in another 
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from intentc import View
+
+from .gateway_addresses import ip_address
 
 CORE_GROUPS = ("", "core")
 """How a reference to a Secret may name the group of core kinds; only v1alpha1 knows ``core``."""
@@ -139,7 +140,7 @@ def is_valid(hostname: str) -> bool:
     name = normal(hostname)
     if name == ANY:
         return True
-    if len(name) > _LONGEST or _is_address(name):
+    if len(name) > _LONGEST or ip_address(name):
         return False
     labels = name.removeprefix("*.").split(".")
     return all(_LABEL.fullmatch(label) for label in labels)
@@ -159,11 +160,3 @@ def overlap(one: str, other: str) -> bool:
     if one.startswith("*."):
         return other.endswith(one[1:])
     return other.startswith("*.") and one.endswith(other[1:])
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -13,19 +13,13 @@ from typing import Any
 from intentc import Claim, Context, Fact, Intent, status
 
 from .classes import EARLY_CLASS, Class, class_named, is_ours, read_class
-from .condition import Checked, Condition, GatewayState, faults_of, unresolved
+from .condition import Checked, Condition, GatewayState, conflicted, faults_of, unless, unresolved
 from .contenders import candidate_of, contest, has_ours, holder, instance_name, objects_of, of_holder, others_of
 from .gateway_addresses import missing
 from .gateways import addresses_of, instance_of, remains_of, state_of, use_of_parameters
 from .running import running
 
 READY = Condition("Ready", True, "GatewayReady")
-
-
-def class_missing(name: str) -> tuple[Condition, ...]:
-    """Ready and Scheduled of a Gateway whose class does not exist."""
-    ready = Condition("Ready", False, "NonExistentGatewayClass", f"there is no GatewayClass {name}; create it")
-    return ready, _scheduled(ready)
 
 
 def gateway_conditions(state: GatewayState, elsewhere: str, holder: str) -> tuple[Condition, ...]:
@@ -91,14 +85,9 @@ def _listener_conditions(one: Checked, state: GatewayState, is_ready: bool) -> I
         yield Condition("Detached", True, "UnsupportedAddress", state.addresses.message)
     else:
         yield Condition("Detached", False, "Attached")
-    if verdict.conflict:
-        yield Condition("Conflicted", True, verdict.conflict, verdict.message)
-    else:
-        yield Condition("Conflicted", False, "NoConflicts")
-    if resolution.reason:
-        yield Condition("ResolvedRefs", False, "InvalidCertificateRef", resolution.message)
-    else:
-        yield Condition("ResolvedRefs", True, "ResolvedRefs")
+    yield conflicted(verdict)
+    fault = "InvalidCertificateRef" if resolution.reason else ""
+    yield unless(fault, resolution.message, "ResolvedRefs", "ResolvedRefs")
     if not one.is_good or detached:
         message = verdict.message or resolution.message or state.addresses.message
         yield Condition("Ready", False, "Invalid", message)
@@ -114,11 +103,11 @@ class EarlyGatewayIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         view = class_named(ctx, EARLY_CLASS, self.gatewayClassName)
         if view is None or not is_ours(view):
-            conditions = class_missing(self.gatewayClassName)
-            ready = conditions[0]
+            message = f"there is no GatewayClass {self.gatewayClassName}; create it"
+            ready = Condition("Ready", False, "NonExistentGatewayClass", message)
             if view is None:
                 ctx.problem(ready.reason, ready.message)
-                yield from (one.of(self) for one in conditions)
+                yield from (one.of(self) for one in (ready, _scheduled(ready)))
                 yield from addresses_of(self, remains_of(ctx, self))
             yield from self._remains(ready.message)
             return
@@ -173,16 +162,10 @@ class EarlyGatewayIntent(Intent):
         if not ready.status and (ready.reason != "ContourNotAvailable" or held_by or elsewhere or taken):
             ctx.problem(ready.reason, ready.message)
         yield from (one.of(self) for one in conditions)
-        yield from self._details(state, ready)
-
-    def _details(self, state: GatewayState, ready: Condition) -> Iterator[Claim]:
         generation = int(self.metadata.generation)
-        is_up = bool(ready.status) or _only_listeners(ready, state)
+        # If only other listeners keep the Gateway from being ready, a good one is.
+        is_running = state.running is not None and state.running.is_up
+        is_up = bool(ready.status) or (ready.reason.startswith("Listeners") and is_running)
         listeners = [listener_status(one, state, is_up, generation) for one in state.listeners]
         yield status.field(self, "listeners", listeners)
         yield from addresses_of(self, state.running or state.remains)
-
-
-def _only_listeners(ready: Condition, state: GatewayState) -> bool:
-    """Whether only other listeners keep the Gateway from being ready, so that a good one is."""
-    return ready.reason.startswith("Listeners") and state.running is not None and state.running.is_up

@@ -17,7 +17,7 @@ from .contenders import Candidate, Object, has_ours, is_ending, objects_of_any
 from .contour_parameters import Parameters, pairs
 from .gateway_addresses import address_type, requested
 from .gateway_listeners import listeners_of
-from .instance import Instance, Layout, Port, Resource, ServiceType
+from .instance import Instance, Layout, Resource, ServiceType
 from .listener_checks import overlapping, ports_of, verdicts
 from .running import Running, running
 from .settings import images
@@ -43,11 +43,6 @@ def checked_listeners(ctx: Context, gateway: View) -> tuple[Checked, ...]:
     )
 
 
-def ports(listeners: tuple[Checked, ...]) -> tuple[Port, ...]:
-    """The ports of the listeners in force."""
-    return ports_of([one.listener for one in listeners], [one.verdict for one in listeners])
-
-
 def state_of(ctx: Context, gateway: View, found: Class) -> GatewayState:
     """The listeners and addresses of a Gateway, checked. ``found``: its class, with the parameters that count."""
     publishing = found.parameters.publishing.type
@@ -70,7 +65,7 @@ def instance_of(ctx: Context, gateway: View, given: Parameters, state: GatewaySt
         images=images(ctx, layout),
         contour=given.contour,
         gateway=Resource(*gateway.fq_name),
-        ports=ports(state.listeners),
+        ports=ports_of([one.listener for one in state.listeners], [one.verdict for one in state.listeners]),
         addresses=state.addresses.assigned,
         ingress_class=given.ingress_class,
         contour_pods=given.contour_pods,

@@ -5,8 +5,6 @@ Rules: docs/gateway.md §3.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from intentc import Context, InvalidInput
 
 from .instance import Images, Layout
@@ -47,15 +45,13 @@ def images(ctx: Context, layout: Layout) -> Images:
     return Images(_text(ctx, *contour), _text(ctx, *envoy))
 
 
-def status_writer(ctx: Context) -> Literal["compiler", "shared"]:
-    """``compiler``: the whole status of Gateways is ours. ``shared``: a running Contour writes it, and we write
-    only that a Gateway is not accepted. Raises ``InvalidInput``."""
+def shares_status(ctx: Context) -> bool:
+    """Whether a running Contour writes the status of Gateways, and we write only that one is not accepted (``shared``);
+    otherwise the whole status is ours (``compiler``). Raises ``InvalidInput``."""
     found = _text(ctx, STATUS, "compiler")
-    if found == "compiler":
-        return "compiler"
-    if found == "shared":
-        return "shared"
-    raise InvalidInput(f"{STATUS} is {found!r}; it is compiler or shared", source=f"intentc.settings.{STATUS}")
+    if found not in ("compiler", "shared"):
+        raise InvalidInput(f"{STATUS} is {found!r}; it is compiler or shared", source=f"intentc.settings.{STATUS}")
+    return found == "shared"
 
 
 def _text(ctx: Context, name: str, default: str) -> str:

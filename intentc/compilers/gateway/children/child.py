@@ -142,11 +142,6 @@ def workload_labels(instance: Instance, name: str = "contour") -> dict[str, str]
     }
 
 
-def common_annotations(instance: Instance) -> dict[str, str]:
-    """The annotations of every object of the instance."""
-    return dict(instance.infrastructure_annotations)
-
-
 class Phase(enum.IntEnum):
     """The order of creation; objects are deleted in the reverse order (docs/gateway.md §8, §10)."""
 
@@ -201,7 +196,7 @@ def metadata(instance: Instance, name: str, labels: Mapping[str, str], namespace
     if namespace:
         found["namespace"] = namespace
     found["labels"] = dict(labels)
-    if own := common_annotations(instance):
+    if own := dict(instance.infrastructure_annotations):
         found["annotations"] = own
     return found
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from ..instance import Instance
+from . import pods
 from .child import (
     CONFIG_HASH,
     Child,
@@ -27,25 +28,7 @@ from .child import (
     suffix_of,
     workload_labels,
 )
-from .pods import (
-    CERTIFICATES_DIRECTORY,
-    UNPRIVILEGED,
-    XDS_PORT,
-    Fields,
-    apart,
-    certificate_arguments,
-    container,
-    decoded,
-    http_get,
-    mount,
-    namespace_variable,
-    placement,
-    pod,
-    port,
-    probe,
-    secret_volume,
-    variable,
-)
+from .pods import Fields
 from .rbac import watched_namespaces
 
 MADE_BY_CERTGEN: Mapping[str, str] = {"app": "contour"}
@@ -70,27 +53,25 @@ def certificates(instance: Instance, observed: Observed) -> Iterator[Child]:
         yield job
 
 
-def certificate_secrets(instance: Instance) -> tuple[Child, Child]:
+def certificate_secrets(instance: Instance) -> Iterator[Child]:
     """The Secrets that the Job makes: Contour's and Envoy's. Of their content nothing is ours."""
     names = names_of(instance)
-    return _secret(instance, names.contour_certificate), _secret(instance, names.envoy_certificate)
-
-
-def _secret(instance: Instance, name: str) -> Child:
-    own = metadata(instance, name, owner_labels(instance), instance.namespace)
-    manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": own}
-    return Child(manifest, Phase.CONFIGURATION, adopts=MADE_BY_CERTGEN, adopted_only=True)
+    for name in (names.contour_certificate, names.envoy_certificate):
+        own = metadata(instance, name, owner_labels(instance), instance.namespace)
+        manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": own}
+        yield Child(manifest, Phase.CONFIGURATION, adopts=MADE_BY_CERTGEN, adopted_only=True)
 
 
 def certgen(instance: Instance) -> Child:
-    """The Job."""
     names = names_of(instance)
     command = ["contour", "certgen", "--kube", "--incluster", "--overwrite", "--secrets-format=compact"]
     command.append("--namespace=$(CONTOUR_NAMESPACE)")
     if instance.layout == "provisioner":
         command.append(f"--secrets-name-suffix=-{suffix_of(instance)}")
     labels = {**workload_labels(instance, "contour-certgen"), "app.kubernetes.io/part-of": "project-contour"}
-    program = container("contour", instance.images.contour, "Always", command=command, env=[namespace_variable()])
+    program = pods.container(
+        "contour", instance.images.contour, "Always", command=command, env=[pods.namespace_variable()]
+    )
     manifest = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -101,7 +82,7 @@ def certgen(instance: Instance) -> Child:
             "parallelism": 1,
             "template": {
                 "metadata": {"labels": owner_labels(instance)},
-                "spec": pod(names.certgen, 30, UNPRIVILEGED, containers=[program], restartPolicy="Never"),
+                "spec": pods.pod(names.certgen, 30, pods.UNPRIVILEGED, containers=[program], restartPolicy="Never"),
             },
         },
     }
@@ -114,11 +95,6 @@ FILE = "contour.yaml"
 def configuration(instance: Instance) -> Child:
     """The ConfigMap, or the ContourConfiguration."""
     return _config_map(instance) if instance.layout == "operator" else _contour_configuration(instance)
-
-
-def config_hash(instance: Instance) -> str:
-    """16 hexadecimal digits that change with the ConfigMap's file."""
-    return hashlib.sha256(_file(instance).encode()).hexdigest()[:16]
 
 
 def _config_map(instance: Instance) -> Child:
@@ -149,7 +125,7 @@ def _quoted(text: str) -> str:
 
 def _contour_configuration(instance: Instance) -> Child:
     names = names_of(instance)
-    spec = decoded(instance.runtime_settings, {})
+    spec = pods.decoded(instance.runtime_settings, {})
     gateway = {} if instance.gateway is None else msgspec.to_builtins(instance.gateway)
     service = {"namespace": instance.namespace, "name": names.envoy}
     manifest = {
@@ -173,7 +149,6 @@ _STRATEGY = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "50%", "maxU
 
 
 def contour_deployment(instance: Instance) -> Child:
-    """The Deployment."""
     names, settings = names_of(instance), instance.contour_pods
     app = {"app": names.contour}
     manifest = {
@@ -183,19 +158,19 @@ def contour_deployment(instance: Instance) -> Child:
         "spec": {
             "replicas": settings.replicas,
             "selector": {"matchLabels": app},
-            "strategy": decoded(settings.strategy, _STRATEGY),
+            "strategy": pods.decoded(settings.strategy, _STRATEGY),
             "progressDeadlineSeconds": 600,
             "revisionHistoryLimit": 10,
             "template": {
                 "metadata": {"labels": app, "annotations": _annotations(instance)},
-                "spec": pod(
+                "spec": pods.pod(
                     names.contour,
                     30,
-                    UNPRIVILEGED,
-                    affinity=apart(names.contour),
+                    pods.UNPRIVILEGED,
+                    affinity=pods.apart(names.contour),
                     containers=[_container(instance, names)],
                     volumes=list(_volumes(instance, names)),
-                    **placement(settings.placement),
+                    **pods.placement(settings.placement),
                 ),
             },
         },
@@ -206,33 +181,33 @@ def contour_deployment(instance: Instance) -> Child:
 def _annotations(instance: Instance) -> dict[str, str]:
     found = {"prometheus.io/scrape": "true", "prometheus.io/port": str(_METRICS_PORT)}
     if instance.layout == "operator" and instance.gateway is not None:
-        found[CONFIG_HASH] = config_hash(instance)
+        found[CONFIG_HASH] = hashlib.sha256(_file(instance).encode()).hexdigest()[:16]
     return {**found, **dict(instance.contour_pods.pod_annotations)}
 
 
 def _container(instance: Instance, names: Names) -> Fields:
     is_operator = instance.layout == "operator"
-    mounts = [mount("contourcert", CERTIFICATES_DIRECTORY, read_only=True)]
+    mounts = [pods.mount("contourcert", pods.CERTIFICATES_DIRECTORY, read_only=True)]
     if is_operator:
-        mounts.append(mount("contour-config", _CONFIGURATION, read_only=True))
-    readiness = {"tcpSocket": {"port": XDS_PORT}}
-    return container(
+        mounts.append(pods.mount("contour-config", _CONFIGURATION, read_only=True))
+    readiness = {"tcpSocket": {"port": pods.XDS_PORT}}
+    return pods.container(
         "contour",
         instance.images.contour,
         resources=instance.contour_pods.resources,
         command=["contour"],
         args=[*_arguments(instance, names)],
-        env=[namespace_variable(), variable("POD_NAME", "metadata.name")],
-        ports=[port("xds", XDS_PORT), port("metrics", _METRICS_PORT), port("debug", 6060)],
-        livenessProbe=probe(http_get("/healthz", _METRICS_PORT)),
-        readinessProbe=probe(readiness, delay=15 if is_operator else 0),
+        env=[pods.namespace_variable(), pods.variable("POD_NAME", "metadata.name")],
+        ports=[pods.port("xds", pods.XDS_PORT), pods.port("metrics", _METRICS_PORT), pods.port("debug", 6060)],
+        livenessProbe=pods.probe(pods.http_get("/healthz", _METRICS_PORT)),
+        readinessProbe=pods.probe(readiness, delay=15 if is_operator else 0),
         volumeMounts=mounts,
     )
 
 
 def _arguments(instance: Instance, names: Names) -> Iterator[str]:
-    yield from ("serve", "--incluster", "--xds-address=0.0.0.0", f"--xds-port={XDS_PORT}")
-    yield from certificate_arguments("contour")
+    yield from ("serve", "--incluster", "--xds-address=0.0.0.0", f"--xds-port={pods.XDS_PORT}")
+    yield from pods.certificate_arguments("contour")
     if instance.layout == "operator":
         yield f"--config-path={_CONFIGURATION}/{FILE}"
         if instance.envoy_pods.http_port != _HTTP_PORT:
@@ -260,7 +235,7 @@ def _arguments_of_provisioner(instance: Instance, names: Names) -> Iterator[str]
 
 
 def _volumes(instance: Instance, names: Names) -> Iterator[Fields]:
-    yield secret_volume("contourcert", names.contour_certificate)
+    yield pods.secret_volume("contourcert", names.contour_certificate)
     if instance.layout == "operator":
         items = [{"key": FILE, "path": FILE}]
         source = {"name": names.configuration, "items": items, "defaultMode": 420}

@@ -8,26 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..instance import Instance
+from . import pods
 from .child import Child, Observed, Phase, metadata, names_of, workload_labels
-from .pods import (
-    CERTIFICATES_DIRECTORY,
-    UNPRIVILEGED,
-    XDS_PORT,
-    Fields,
-    apart,
-    certificate_arguments,
-    container,
-    decoded,
-    http_get,
-    mount,
-    namespace_variable,
-    placement,
-    pod,
-    port,
-    probe,
-    secret_volume,
-    variable,
-)
+from .pods import Fields
 
 METRICS_PORT = 8002
 _SHUTDOWN_PORT = 8090
@@ -44,40 +27,40 @@ def init_container(instance: Instance) -> Fields:
         "bootstrap",
         _FILE,
         f"--xds-address={names.contour}",
-        f"--xds-port={XDS_PORT}",
+        f"--xds-port={pods.XDS_PORT}",
         "--xds-resource-version=v3",
         f"--resources-dir={_CONFIGURATION}/resources",
-        *certificate_arguments("envoy"),
+        *pods.certificate_arguments("envoy"),
     ]
     if instance.layout == "provisioner":
         arguments.append(f"--overload-max-heap={settings.max_heap}")
         arguments.append(f"--overload-downstream-max-conn={settings.max_connections}")
-    return container(
+    return pods.container(
         "envoy-initconfig",
         instance.images.contour,
         resources=_small(instance),
         command=["contour"],
         args=arguments,
-        env=[namespace_variable()],
-        volumeMounts=[_certificates(), mount("envoy-config", _CONFIGURATION)],
+        env=[pods.namespace_variable()],
+        volumeMounts=[_certificates(), pods.mount("envoy-config", _CONFIGURATION)],
     )
 
 
 def pod_containers(instance: Instance) -> list[Fields]:
     """The containers that run: shutdown-manager and envoy."""
     is_operator = instance.layout == "operator"
-    admin = [] if is_operator else [mount("envoy-admin", "/admin")]
-    extra = decoded(instance.envoy_pods.extra_volume_mounts, [])
+    admin = [] if is_operator else [pods.mount("envoy-admin", "/admin")]
+    extra = pods.decoded(instance.envoy_pods.extra_volume_mounts, [])
     return [_shutdown_manager(instance, [*admin, *extra]), _envoy(instance, [*admin, *extra])]
 
 
 def _shutdown_manager(instance: Instance, mounts: list[Fields]) -> Fields:
     fields: Fields = {}
     if instance.layout == "operator":
-        fields["livenessProbe"] = probe(http_get("/healthz", _SHUTDOWN_PORT), delay=3)
+        fields["livenessProbe"] = pods.probe(pods.http_get("/healthz", _SHUTDOWN_PORT), delay=3)
     if mounts:
         fields["volumeMounts"] = mounts
-    return container(
+    return pods.container(
         "shutdown-manager",
         instance.images.contour,
         resources=_small(instance),
@@ -94,26 +77,26 @@ def _envoy(instance: Instance, mounts: list[Fields]) -> Fields:
     arguments = ["-c", _FILE, "--service-cluster $(CONTOUR_NAMESPACE)", "--service-node $(ENVOY_POD_NAME)"]
     arguments.append(f"--log-level {settings.log_level}")
     if instance.layout == "operator":
-        ports = [port("http", settings.http_port), port("https", settings.https_port)]
+        ports = [pods.port("http", settings.http_port), pods.port("https", settings.https_port)]
     else:
         arguments.append(f"--base-id {settings.base_id}")
-        ports = [port("metrics", METRICS_PORT)]
-    return container(
+        ports = [pods.port("metrics", METRICS_PORT)]
+    return pods.container(
         "envoy",
         instance.images.envoy,
         resources=settings.resources,
         command=["envoy"],
         args=arguments,
-        env=[namespace_variable(), variable("ENVOY_POD_NAME", "metadata.name")],
+        env=[pods.namespace_variable(), pods.variable("ENVOY_POD_NAME", "metadata.name")],
         ports=ports,
-        readinessProbe=probe(http_get("/ready", METRICS_PORT), period=4, delay=3),
-        lifecycle={"preStop": http_get("/shutdown", _SHUTDOWN_PORT)},
-        volumeMounts=[_certificates(), mount("envoy-config", _CONFIGURATION, read_only=True), *mounts],
+        readinessProbe=pods.probe(pods.http_get("/ready", METRICS_PORT), period=4, delay=3),
+        lifecycle={"preStop": pods.http_get("/shutdown", _SHUTDOWN_PORT)},
+        volumeMounts=[_certificates(), pods.mount("envoy-config", _CONFIGURATION, read_only=True), *mounts],
     )
 
 
 def _certificates() -> Fields:
-    return mount("envoycert", CERTIFICATES_DIRECTORY, read_only=True)
+    return pods.mount("envoycert", pods.CERTIFICATES_DIRECTORY, read_only=True)
 
 
 def _small(instance: Instance) -> str:
@@ -141,14 +124,14 @@ def envoy_workloads(instance: Instance, observed: Observed) -> Iterator[Child]:
 
 def _daemon_set(instance: Instance) -> Child:
     given = instance.envoy_pods.strategy if instance.envoy_pods.workload == "DaemonSet" else ""
-    return _workload(instance, "DaemonSet", {"updateStrategy": decoded(given, _DAEMON_SET_STRATEGY)}, {})
+    return _workload(instance, "DaemonSet", {"updateStrategy": pods.decoded(given, _DAEMON_SET_STRATEGY)}, {})
 
 
 def _deployment(instance: Instance) -> Child:
     settings = instance.envoy_pods
     given = settings.strategy if settings.workload == "Deployment" else ""
-    fields = {"replicas": settings.replicas, "strategy": decoded(given, _DEPLOYMENT_STRATEGY)}
-    return _workload(instance, "Deployment", fields, {"affinity": apart(names_of(instance).envoy)})
+    fields = {"replicas": settings.replicas, "strategy": pods.decoded(given, _DEPLOYMENT_STRATEGY)}
+    return _workload(instance, "Deployment", fields, {"affinity": pods.apart(names_of(instance).envoy)})
 
 
 def _workload(instance: Instance, kind: str, fields: Fields, pod_fields: Fields) -> Child:
@@ -178,18 +161,18 @@ def _pod(instance: Instance) -> Fields:
     names, settings = names_of(instance), instance.envoy_pods
     is_operator = instance.layout == "operator"
     volumes = [
-        secret_volume("envoycert", names.envoy_certificate),
+        pods.secret_volume("envoycert", names.envoy_certificate),
         {"name": "envoy-config", "emptyDir": {}},
         *([] if is_operator else [{"name": "envoy-admin", "emptyDir": {}}]),
-        *decoded(settings.extra_volumes, []),
+        *pods.decoded(settings.extra_volumes, []),
     ]
-    return pod(
+    return pods.pod(
         names.envoy,
         300,
-        {} if is_operator else UNPRIVILEGED,
+        {} if is_operator else pods.UNPRIVILEGED,
         automountServiceAccountToken=False,
         initContainers=[init_container(instance)],
         containers=pod_containers(instance),
         volumes=volumes,
-        **placement(settings.placement),
+        **pods.placement(settings.placement),
     )

@@ -73,7 +73,11 @@ def namespaced_rules(disabled: Collection[str]) -> list[Rule]:
         rule(_CONTOUR, own, "glw"),
         rule(_CONTOUR, _status(own, but="tlscertificatedelegations"), "cgu"),
     ]
-    return list(_without(rules, disabled))
+    served = (
+        {**one, "resources": [resource for resource in one["resources"] if resource.partition("/")[0] not in disabled]}
+        for one in rules
+    )
+    return [one for one in served if one["resources"]]
 
 
 def leading_rules() -> list[Rule]:
@@ -88,13 +92,6 @@ def certgen_rules() -> list[Rule]:
 
 def _status(resources: str, but: str = "") -> str:
     return " ".join(f"{resource}/status" for resource in resources.split() if resource != but)
-
-
-def _without(rules: list[Rule], disabled: Collection[str]) -> Iterator[Rule]:
-    for one in rules:
-        resources = [resource for resource in one["resources"] if resource.partition("/")[0] not in disabled]
-        if resources:
-            yield {**one, "resources": resources}
 
 
 _GROUP = "rbac.authorization.k8s.io"

@@ -15,7 +15,6 @@ _PREFIX = "service.beta.kubernetes.io"
 
 
 def load_balancer_annotations(wanted: LoadBalancer) -> dict[str, str]:
-    """The annotations of a Service of type LoadBalancer."""
     is_internal = wanted.scope == "Internal"
     match wanted.provider:
         case "AWS":
@@ -82,13 +81,13 @@ def service_ports(instance: Instance) -> list[Fields]:
     """The ports of Envoy's Service."""
     if instance.layout == "operator":
         return _ports_of_operator(instance)
-    return [_port_of_provisioner(instance, port) for port in sorted(instance.ports)]
-
-
-def _port_of_provisioner(instance: Instance, port: Port) -> Fields:
-    found = _port(f"{port.traffic}-{port.number}", port.number, container_port(port.number))
-    if instance.publishing.type == "NodePortService" and port.number in _NODE_PORTS:
-        found["nodePort"] = port.number
+    found = [
+        _port(f"{port.traffic}-{port.number}", port.number, container_port(port.number))
+        for port in sorted(instance.ports)
+    ]
+    for port in found if instance.publishing.type == "NodePortService" else ():
+        if port["port"] in _NODE_PORTS:
+            port["nodePort"] = port["port"]
     return found
 
 
@@ -145,18 +144,16 @@ def envoy_service(instance: Instance) -> Child:
     if publishing.type != "ClusterIPService":
         spec["externalTrafficPolicy"] = publishing.external_traffic_policy
     own = metadata(instance, name, owner_labels(instance), instance.namespace)
-    annotations = {**_annotations(instance), **own.get("annotations", {})}
+    balancer = publishing.load_balancer if publishing.type == "LoadBalancerService" else None
+    annotations = {
+        **(load_balancer_annotations(balancer) if balancer is not None else {}),
+        **dict(publishing.annotations),
+        **own.get("annotations", {}),
+    }
     if annotations:
         own["annotations"] = annotations
     manifest = {"apiVersion": "v1", "kind": "Service", "metadata": own, "spec": {**spec, **_addresses(instance)}}
     return Child(manifest, Phase.ENVOY_SERVICE, immutable=("spec.clusterIP", "spec.clusterIPs"))
-
-
-def _annotations(instance: Instance) -> dict[str, str]:
-    publishing = instance.publishing
-    if publishing.type != "LoadBalancerService" or publishing.load_balancer is None:
-        return dict(publishing.annotations)
-    return {**load_balancer_annotations(publishing.load_balancer), **dict(publishing.annotations)}
 
 
 def _addresses(instance: Instance) -> Fields:

@@ -42,14 +42,6 @@ from .state_tables import StateTables
 from .write_failures import WriteFailures
 
 _LOG = logging.getLogger(__name__)
-_ANSWERED: dict[type[Operation], str] = {
-    Create: "create.answered",
-    Update: "update.answered",
-    Delete: "delete.answered",
-    AddReference: "ref.answered",
-    RemoveReference: "ref.answered",
-    UpdateStatus: "update.answered",
-}
 
 
 class Sender:
@@ -108,7 +100,7 @@ class Sender:
                     return False
                 self.fenced = error
                 raise
-            crashpoints.reach(_ANSWERED[type(operation)])
+            crashpoints.reach(f"{verb(operation)}.answered")
             revision = written.revision if isinstance(written, Written) else None
             if self._assumed.wrote(operation, revision):
                 crashpoints.reach("echo.seen")

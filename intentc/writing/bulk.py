@@ -163,8 +163,7 @@ class Gatherer:
         """
         body = b'{"resources":[%b]}' % b",".join(waiting.item for waiting in batch)
         fence = fence_header(batch[0].fence)
-        points = sorted({waiting.mutation.sent for waiting in batch})
-        answer = await self._connection.send("POST", "/sync", body, fence, points=points)
+        answer = await self._connection.send("POST", "/sync", body, fence)
         if answer.ok:
             self._acknowledge(batch, answer)
             return None
@@ -196,9 +195,7 @@ class Gatherer:
     async def _alone(self, waiting: _Waiting) -> None:
         mutation = waiting.mutation
         headers = {**mutation.headers, **fence_header(waiting.fence)}
-        answer = await self._connection.send(
-            mutation.method, mutation.path, mutation.body, headers, points=(mutation.sent,)
-        )
+        answer = await self._connection.send(mutation.method, mutation.path, mutation.body, headers)
         if answer.ok:
             self._settle(waiting, Written(self._capabilities.note(answer)))
         else:

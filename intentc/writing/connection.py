@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
 import httpx2
 import msgspec
 
-from intentc import crashpoints
 from intentc.model.problem import described
 from intentc.reconcile.failures import Throttled, Unavailable, UnknownOutcome, Untrusted
 
@@ -34,14 +33,10 @@ from .rotating import RotatingTransport
 FENCE_HEADER = "X-Intentc-Fence"
 """Carries the fence: every request that writes sends it (docs/engine.md §9)."""
 
-Trace = Callable[[str, dict[str, Any]], Awaitable[None]]
-"""httpx's callback for the steps of a request: (step, details)."""
-
 _LARGEST_ANSWER = 256 * 1024 * 1024
 """Bytes: the numbers of all pools of an installation are one answer."""
 _WHOLE_ANSWER_SECONDS = 600.0
 """Beyond the time-outs for each piece of an answer."""
-_SENT = "http11.send_request_body.complete"
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
 
@@ -68,28 +63,22 @@ class Connection:
         self._tokens = Tokens(endpoint.credentials, self._client) if endpoint.credentials else None
 
     async def send(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None = None,
-        headers: dict[str, str] | None = None,
-        *,
-        points: Sequence[str] = (),
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Answer:
         """Send one request once; after a rejected token log in again and repeat it.
 
         Of several servers the next is asked if nothing was sent to one, if it answers 503 (nothing was written), or if
-        no answer came to a read. ``points``: the crash points that are reached when the request is sent. Raises
-        ``Unavailable`` if nothing was sent or access is denied, ``UnknownOutcome`` if no answer came.
+        no answer came to a read. Raises ``Unavailable`` if nothing was sent or access is denied, ``UnknownOutcome`` if
+        no answer came.
         """
         if self._tokens is None:
-            answer = await self._once(method, path, body, headers or {}, points)
+            answer = await self._once(method, path, body, headers or {})
         else:
             token = await self._tokens.token()
-            answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token}, points)
+            answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token})
             if answer.status == HTTPStatus.UNAUTHORIZED:
                 token = await self._tokens.renewed(token)
-                answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token}, points)
+                answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token})
         if answer.status == HTTPStatus.UNAUTHORIZED:
             hint = "check that it trusts this Keystone" if self._tokens else "set keystone.authurl and client.id"
             raise Unavailable(f"the API server denies access (401): {hint}")
@@ -99,24 +88,16 @@ class Connection:
         """Close all connections; calls under way end with ``UnknownOutcome``."""
         await self._client.aclose()
 
-    async def _once(
-        self, method: str, path: str, body: bytes | None, headers: dict[str, str], points: Sequence[str]
-    ) -> Answer:
+    async def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         def send(base: str) -> Awaitable[Answer]:
-            return self._at(base, method, path, body, headers, points)
+            return self._at(base, method, path, body, headers)
 
         _, answer = await self._addresses.ask(send, repeats=method == "GET")
         return answer
 
-    async def _at(
-        self, base: str, method: str, path: str, body: bytes | None, headers: dict[str, str], points: Sequence[str]
-    ) -> Answer:
-        # Only tests arm crash points: with a trace httpx reports each step.
-        extensions = {"trace": _reaching(points)} if points and crashpoints.armed() else None
+    async def _at(self, base: str, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         try:
-            request = self._client.build_request(
-                method, base + path, content=body, headers=headers, extensions=extensions
-            )
+            request = self._client.build_request(method, base + path, content=body, headers=headers)
             sent = self._client.send(request, stream=True)
             return await received(sent, most=_LARGEST_ANSWER, seconds=_WHOLE_ANSWER_SECONDS)
         except _NOT_SENT as error:
@@ -138,17 +119,6 @@ def _hint(error: httpx2.HTTPError, base: str) -> str:
 def in_process(application: Callable[..., Any]) -> Connection:
     """A connection to an ASGI application in this process, without a network."""
     return Connection(Endpoint(url="http://in-process"), transport=httpx2.ASGITransport(app=application))
-
-
-def _reaching(points: Sequence[str]) -> Trace:
-    """A trace that reaches ``points`` when the kernel has the whole request and no answer is read."""
-
-    async def trace(step: str, details: dict[str, Any]) -> None:
-        if step == _SENT:
-            for point in points:
-                crashpoints.reach(point)
-
-    return trace
 
 
 def fence_header(fence: str | None) -> dict[str, str]:

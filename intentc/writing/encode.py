@@ -79,11 +79,6 @@ class Mutation(NamedTuple):
         return b'{"%b":%b%b%b}' % (kebab(self.key.kind).encode(), self.data, self._mask, self._relaxed)
 
     @property
-    def sent(self) -> str:
-        """The crash point after its request was sent."""
-        return f"{self.operation.partition('_')[0].lower()}.sent"
-
-    @property
     def headers(self) -> dict[str, str]:
         """The preconditions of a single request."""
         if self.mirrored is not None:

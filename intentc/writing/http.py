@@ -135,7 +135,7 @@ class HttpWriteService:
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None) -> int:
         body = msgspec.json.encode({"pool": pool, "owner": owner})
-        answer = await self._acknowledged("POST", "/int-pool", body, fence, sent="allocate.sent")
+        answer = await self._acknowledged("POST", "/int-pool", body, fence)
         try:
             return msgspec.json.decode(answer.content, type=_Number).value
         except msgspec.MsgspecError as error:
@@ -144,7 +144,7 @@ class HttpWriteService:
     async def free(self, pool: str, owner: str, value: int, fence: str | None = None) -> None:
         # With the owner, so that a repeated call can't free the number of its next owner.
         body = msgspec.json.encode({"pool": pool, "value": value, "owner": owner})
-        await self._acknowledged("DELETE", "/int-pool", body, fence, sent="free.sent")
+        await self._acknowledged("DELETE", "/int-pool", body, fence)
 
     async def aclose(self) -> None:
         """Wait for writes under way, and fail others. The connection stays open."""
@@ -169,7 +169,7 @@ class HttpWriteService:
     async def _refer(self, operation: AddReference | RemoveReference, body: bytes, fence: str | None) -> Written:
         await self._turns.begin(operation.key)
         try:
-            answer = await self._acknowledged("POST", "/ref-update", body, fence, sent="ref.sent", relates=True)
+            answer = await self._acknowledged("POST", "/ref-update", body, fence, relates=True)
         finally:
             self._turns.end(operation.key)
         return Written(self.capabilities.note(answer))
@@ -192,9 +192,9 @@ class HttpWriteService:
             raise
 
     async def _acknowledged(
-        self, method: str, path: str, body: bytes, fence: str | None, *, sent: str, relates: bool = False
+        self, method: str, path: str, body: bytes, fence: str | None, *, relates: bool = False
     ) -> Answer:
-        answer = await self._connection.send(method, path, body, fence_header(fence), points=(sent,))
+        answer = await self._connection.send(method, path, body, fence_header(fence))
         if not answer.ok:
             raise failure(answer, relates=relates)
         return answer

@@ -20,7 +20,6 @@ import pytest
 from intentc.apiserver.service import ApiServer
 from intentc.apiserver.serving import running_api_server
 from intentc.bridges.azure.certificates import PASSWORD, Pair
-from intentc.crashpoints import PUBLISHER_POINTS
 from intentc.dev.etcd_server import Etcd
 from intentc.dev.resource_manager import ResourceManager, serving_resource_manager
 from intentc.loading.resources import resources_in
@@ -35,6 +34,7 @@ from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import Manifest, endpoint_slice, ingress, rule, secret, service
 from tests.support.appgw.process_configuration import configuration_of
 from tests.support.azure_gateway import PUBLIC_ADDRESS, small_gateway
+from tests.support.crash_points import PUBLISHER_POINTS
 from tests.support.processes import Process, start
 from tests.support.secret_search import assert_shows_none, in_files
 from tests.support.waiting import pauses, until, until_true

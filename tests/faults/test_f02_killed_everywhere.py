@@ -9,7 +9,6 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.crashpoints import POINTS
 from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
@@ -19,6 +18,7 @@ from tests.faults.oracles import check
 from tests.faults.process_system import ProcessSystem, running_bench
 from tests.faults.scale import CHAINS, KILL_PATIENCE, RANDOM_KILLS, VISITS
 from tests.faults.scale_writing import seeded
+from tests.support.crash_points import POINTS
 from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

@@ -18,7 +18,6 @@ import pytest
 from intentc.apiserver.errors import NotFound
 from intentc.apiserver.service import ApiServer
 from intentc.apiserver.serving import running_api_server
-from intentc.crashpoints import BRIDGE_POINTS
 from intentc.dev.etcd_server import Etcd
 from intentc.loading.schemas import load_schema
 from intentc.model import Schema
@@ -27,6 +26,7 @@ from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete, Put, prefix_end
 from tests.faults.scale import KILL_PATIENCE, VISITS
 from tests.faults.scale_writing import seeded
+from tests.support.crash_points import BRIDGE_POINTS
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
 from tests.support.kube.mirrored_system import MAPPINGS, NAMES, mapping
 from tests.support.processes import Process, start

@@ -14,8 +14,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from functools import lru_cache
 from multiprocessing import reduction
 from multiprocessing.context import ForkServerContext
@@ -26,8 +26,8 @@ from typing import IO, Any, NamedTuple, Protocol
 import anyio
 import msgspec
 
-from intentc import crashpoints
 from intentc.loading.yaml import load_yaml
+from tests.support.crash_points import BRIDGE_POINTS, POINTS, PUBLISHER_POINTS, installed
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "intentc.cli"]
@@ -182,24 +182,21 @@ def _become(arguments: list[str], environment: dict[str, str], out: int, err: in
     os.environ.update(environment)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # as intentc.watch does
     tempfile.tempdir = None  # what modules took from the environment when they were loaded is taken from the new one
-    if crash:
-        crashpoints.install(killer(crash))
     from intentc.cli import main
 
     sys.argv = ["intentc", *arguments]
     try:
-        main()
+        with installed(killer(crash)) if crash else nullcontext():
+            main()
     finally:
         atexit._run_exitfuncs()
 
 
-def killer(crash: str) -> crashpoints.Hook:
+def killer(crash: str) -> Callable[[str], None]:
     """Kills this process at a crash point, as a machine failure would. ``crash``: ``NAME``, or ``NAME:3`` for the third
     visit."""
     name, _, count = crash.partition(":")
-    assert name in crashpoints.POINTS | crashpoints.BRIDGE_POINTS | crashpoints.PUBLISHER_POINTS, (
-        f"there is no crash point {name!r}"
-    )
+    assert name in POINTS | BRIDGE_POINTS | PUBLISHER_POINTS, f"there is no crash point {name!r}"
     left = int(count or 1)
 
     def at(point: str) -> None:

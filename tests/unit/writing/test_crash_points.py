@@ -8,24 +8,23 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from intentc import crashpoints
 from intentc.reconcile.failures import Unavailable
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Endpoint
+from tests.support.crash_points import installed
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
-BODY = b'{"many": "bytes"}'
+BODY = b'{"resources": [{"operation": "CREATE"}, {"operation": "UPDATE"}, {"operation": "UPDATE_STATUS"}]}'
 
 
 @pytest.fixture
 def reached() -> Iterator[list[str]]:
     """The points that were reached, in order."""
     found: list[str] = []
-    crashpoints.install(found.append)
-    yield found
-    crashpoints.install(None)
+    with installed(found.append):
+        yield found
 
 
 class Server:
@@ -63,7 +62,7 @@ async def served() -> AsyncIterator[tuple[Server, Connection]]:
 async def test_a_sent_point_is_reached_when_the_server_has_the_request_and_has_not_answered(reached: list[str]) -> None:
     async with served() as (server, connection):
         points = ["create.sent", "update.sent"]
-        sender = asyncio.create_task(connection.send("POST", "/sync", BODY, points=points))
+        sender = asyncio.create_task(connection.send("POST", "/sync", BODY))
         await asyncio.wait_for(server.got.wait(), PATIENCE)
         assert reached == points
         assert not sender.done()
@@ -75,13 +74,6 @@ async def test_a_sent_point_is_reached_when_the_server_has_the_request_and_has_n
 async def test_no_point_is_reached_without_a_connection(reached: list[str]) -> None:
     connection = Connection(Endpoint("http://127.0.0.1:1"))
     with pytest.raises(Unavailable):
-        await connection.send("POST", "/sync", BODY, points=["create.sent"])
+        await connection.send("POST", "/sync", BODY)
     await connection.aclose()
     assert reached == []
-
-
-async def test_a_request_is_the_same_where_nobody_looks_at_points() -> None:
-    assert not crashpoints.armed()
-    async with served() as (server, connection):
-        server.may_answer.set()
-        assert (await connection.send("POST", "/sync", BODY, points=["create.sent"])).ok

@@ -11,7 +11,7 @@ What a call in the event loop may read is limited: it raises ``NeedsThread`` the
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
@@ -30,11 +30,13 @@ from intentc.watch.protocol import (
     unchanged,
 )
 
-from .admission.rules import Change
 from .documents import Document, decode, decode_entry, decode_fq_name, decode_text
 from .errors import Malformed, from_store
 from .layout import CHILD, Layout
 from .secrets import Secrets
+
+if TYPE_CHECKING:
+    from .admission.rules import Change
 
 MOST_ON_LOOP = 16 * 1024
 """Bytes of a body, or of what a call reads, that are worked on in the loop: at most some 20 ms of CPU."""

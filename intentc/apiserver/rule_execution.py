@@ -1,49 +1,34 @@
-"""Carries out what the rules of a kind declare: reads what they name, allocates what they request, checks quotas.
+"""Carries out the rules of a kind: has them admit and verify, allocates what they request, and checks quotas.
 
-Why it exists: rules do no I/O (``admission/rules.py``). What they request of pools is staged on the draft, so that it
-commits with the resource or not at all (docs/contrail.md B.5, B.6, B.8). What compilers allocate comes through
+Why it exists: rules write nothing (``admission/rules.py``). What they request of pools is staged on the draft, so that
+it commits with the resource or not at all (docs/contrail.md B.5, B.6, B.8). What compilers allocate comes through
 ``service``. A project's quota concerns all its resources together, so it is checked at the end (B.7). Only additions
 are: a limit that was lowered below what is there takes nothing away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from intentc.model import Key, Name
+from intentc.model import Key
 
 from . import pools
 from .admission import NO_RULES, RULES
 from .admission.installation import BELOW, PARTS, REFERRING, Demand, demands, limit_of, parts
-from .admission.rules import (
-    Address,
-    ByName,
-    ByUuid,
-    Change,
-    ChildrenOf,
-    DropSubnet,
-    Every,
-    Following,
-    Found,
-    Lookup,
-    Number,
-    PoolRange,
-    Referrers,
-    Release,
-    Reserve,
-)
+from .admission.rules import Address, Change, DropSubnet, Number, PoolRange, Release, Reserve
 from .admission.subnets import parse_address
 from .admission.well_known import PROJECT
 from .documents import Document
 from .draft import Draft
 from .errors import ApiError, Conflict, Exhausted, Forbidden, QuotaExceeded
+from .reader import Reader
 from .sources import Source
 
 
 async def admit(draft: Draft, key: Key, change: Change, source: Source) -> None:
     """Have the rules of its kind check and complete a creation or a change, which ``verify`` checks again later."""
     rules = RULES.get(key.kind, NO_RULES)
-    rules.admit(change, await _found(draft, rules.lookups(change)), source)
+    await rules.admit(change, Reader(draft), source)
     await allocate(draft, key.kind, change)
     draft.changes.append((key, change))
 
@@ -58,9 +43,9 @@ async def verify(draft: Draft) -> None:
         rules = RULES.get(key.kind, NO_RULES)
         try:
             if change.after is None:
-                rules.verify_deletion(change, await _found(draft, rules.deletion_lookups(change)))
+                await rules.verify_deletion(change, Reader(draft))
             else:
-                rules.verify(change, await _found(draft, rules.final_lookups(change)))
+                await rules.verify(change, Reader(draft))
         except ApiError as error:
             error.key = error.key or key
             raise
@@ -122,7 +107,7 @@ async def allocate(draft: Draft, kind: str, change: Change) -> None:
                 await _number(draft, request, change)
             case PoolRange():
                 await pools.set_range(draft, request.pool, request.start, request.end)
-    for wanted in rules.addresses(change, await _found(draft, rules.address_lookups(change))):
+    async for wanted in rules.addresses(change, Reader(draft)):
         match wanted:
             case Release():
                 await pools.free(draft, wanted.pool, owner=wanted.owner)
@@ -132,57 +117,6 @@ async def allocate(draft: Draft, kind: str, change: Change) -> None:
                 await _reserve(draft, wanted)
             case Address():
                 change.new.update(await _address(draft, wanted))
-
-
-async def _found(draft: Draft, lookups: Iterable[Lookup]) -> Found:
-    return {lookup: await _look_up(draft, lookup) for lookup in lookups}
-
-
-async def _look_up(draft: Draft, lookup: Lookup) -> list[Document]:
-    """The documents of a lookup after the mutation; those that can't be read are left out."""
-    keys: Sequence[Key]
-    match lookup:
-        case ByUuid():
-            keys = [Key(lookup.kind, lookup.uuid)]
-        case ByName():
-            uuid = await draft.find(Name(lookup.kind, lookup.fq_name))
-            keys = [Key(lookup.kind, uuid)] if uuid else []
-            if lookup.is_guarded:
-                await _guard(draft, keys)
-        case ChildrenOf():
-            keys = await draft.children(lookup.uuid, lookup.kind)
-        case Every():
-            keys = await draft.every(lookup.kind)
-        case Following():
-            return await _follow(draft, lookup)
-        case Referrers():
-            above = lookup.start
-            kind = above.path[-1] if isinstance(above, Following) else above.kind
-            starts = [Key(kind, found["uuid"]) for found in await _look_up(draft, above)]
-            keys = [key for start in starts for key in await draft.referrers(start, lookup.kind)]
-    return await _readable(draft, keys)
-
-
-async def _readable(draft: Draft, keys: Iterable[Key]) -> list[Document]:
-    keys = list(dict.fromkeys(keys))
-    await draft.load(keys)
-    documents = [await draft.readable(key) for key in keys]
-    return [document for document in documents if document is not None]
-
-
-async def _follow(draft: Draft, lookup: Following) -> list[Document]:
-    documents = await _look_up(draft, lookup.start)
-    for relation in lookup.path:
-        entries = [entry for document in documents for entry in document.get(f"{relation}_refs") or ()]
-        documents = await _readable(draft, (Key(relation, entry["uuid"]) for entry in entries if entry.get("uuid")))
-    if lookup.path:
-        await _guard(draft, [Key(lookup.path[-1], document["uuid"]) for document in documents])
-    return documents
-
-
-async def _guard(draft: Draft, keys: Iterable[Key]) -> None:
-    for key in keys:
-        await draft.guard(draft.layout.value(key))
 
 
 async def _number(draft: Draft, request: Number, change: Change) -> None:

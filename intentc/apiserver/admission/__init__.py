@@ -1,8 +1,8 @@
 """Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7, B.8).
 
 Why it exists: the server over etcd and the offline compile must agree. Each subject has a module; ``fields`` and
-``server_fields`` have what concerns all kinds. Rules declare what they need to read, which numbers they request, and
-what is created along with a resource (``rules``); the server reads and writes (``rule_execution``). A new rule is a
+``server_fields`` have what concerns all kinds. Rules read other resources, and declare which numbers they request and
+what is created along with a resource (``rules``); the server allocates and writes (``rule_execution``). A new rule is a
 class in one of the modules, and an entry in ``RULES``.
 """
 

@@ -7,17 +7,20 @@ forwarding mode is not l2_l3 takes those of its mode.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
+
+from intentc.model import Key, Name
 
 from ..documents import Document
 from ..errors import BadRequest
+from ..reader import Reader
 from ..sources import Source
 from . import route_targets
-from .rules import ByName, ByUuid, Change, Following, Found, Lookup, Referrers, Rules
+from .rules import Change, Rules
 from .subnets import parse_address
 
-_CONFIG = ByName("global_system_config", ("default-global-system-config",))
+_CONFIG = Name("global_system_config", ("default-global-system-config",))
 _SYSTEMS = ("autonomous_system", "local_autonomous_system")
 _ZONES = "control_node_zone_refs"
 _ZONE_SORT = "bgpaas_control_node_zone_type"
@@ -28,12 +31,9 @@ class BgpRouterRules(Rules):
 
     kind: ClassVar[str] = "bgp_router"
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        return _lookups_of_systems(_parameters(change.before), _parameters(change.after))
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         parameters = _parameters(change.after)
-        _check_systems("bgp_router_parameters", _parameters(change.before), parameters, found)
+        await _check_systems("bgp_router_parameters", _parameters(change.before), parameters, reader)
         zones = (change.after or {}).get(_ZONES) or ()
         if len(zones) > 1 and change.changes(_ZONES):
             raise BadRequest(f"{_ZONES}: a BGP router has one control node zone at most; leave the others out")
@@ -45,13 +45,12 @@ class BgpRouterRules(Rules):
                 f"{_ZONES}: only a BGP router with router_type control-node has a zone; set that, or leave the zone out"
             )
 
-    def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        changes = any(map(change.changes, ("bgp_router_parameters", "sub_cluster_refs")))
-        return (_clusters(change),) if changes else ()
-
-    def verify(self, change: Change, found: Found) -> None:
+    async def verify(self, change: Change, reader: Reader) -> None:
+        if not any(map(change.changes, ("bgp_router_parameters", "sub_cluster_refs"))):
+            return
         system = _parameters(change.after).get("autonomous_system")
-        for cluster in found.get(_clusters(change), ()):
+        router = await reader.by_uuid(self.kind, change.uuid)
+        for cluster in await reader.following([router], "sub_cluster"):
             expected = cluster.get("sub_cluster_asn")
             if system and expected and system != expected:
                 raise BadRequest(
@@ -65,10 +64,7 @@ class BgpAsAServiceRules(Rules):
 
     kind: ClassVar[str] = "bgp_as_a_service"
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        return _lookups_of_systems(_of_service(change.before), _of_service(change.after))
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if change.before is not None and change.changes("bgpaas_shared"):
             raise BadRequest("bgpaas_shared can't change; delete the service and create another")
@@ -78,7 +74,7 @@ class BgpAsAServiceRules(Rules):
                 parse_address(address, "bgpaas_ip_address")
             elif after.get("bgpaas_shared"):
                 raise BadRequest("bgpaas_ip_address is missing; a shared service needs the address of its router")
-        _check_systems("bgp_as_a_service", _of_service(change.before), _of_service(after), found)
+        await _check_systems("bgp_as_a_service", _of_service(change.before), _of_service(after), reader)
         zones = (after.get(_ZONES) or ()) if change.changes(_ZONES) else ()
         sorts = [(zone.get("attr") or {}).get(_ZONE_SORT) for zone in zones]
         for sort in ("primary", "secondary"):
@@ -91,7 +87,7 @@ class SubClusterRules(Rules):
 
     kind: ClassVar[str] = "sub_cluster"
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         if change.before is not None and change.changes("sub_cluster_asn"):
             raise BadRequest("sub_cluster_asn can't change; delete the sub-cluster and create another")
 
@@ -108,10 +104,6 @@ def _of_service(document: Document | None) -> Document:
     return {_SYSTEMS[0]: document.get(_SYSTEMS[0]), _SYSTEMS[1]: local}
 
 
-def _clusters(change: Change) -> Following:
-    return Following(ByUuid("bgp_router", change.uuid), ("sub_cluster",))
-
-
 def _new_long(before: Document, after: Document) -> Iterator[tuple[str, Any]]:
     """(field, autonomous system) for each changed one that has four bytes."""
     for field in _SYSTEMS:
@@ -120,11 +112,7 @@ def _new_long(before: Document, after: Document) -> Iterator[tuple[str, Any]]:
             yield field, system
 
 
-def _lookups_of_systems(before: Document, after: Document) -> Iterable[Lookup]:
-    return (_CONFIG,) if any(_new_long(before, after)) else ()
-
-
-def _check_systems(where: str, before: Document, after: Document, found: Found) -> None:
+async def _check_systems(where: str, before: Document, after: Document, reader: Reader) -> None:
     for field in _SYSTEMS:
         system = after.get(field)
         if isinstance(system, int) and system < 0 and system != before.get(field):
@@ -132,13 +120,13 @@ def _check_systems(where: str, before: Document, after: Document, found: Found) 
     for field, system in _new_long(before, after):
         if system >= 1 << 32:
             raise BadRequest(f"{where}: {field} {system} is too large; give 1 to 4294967295")
-        if not any(config.get("enable_4byte_as") for config in found[_CONFIG]):
+        if not (await reader.by_name(_CONFIG) or {}).get("enable_4byte_as"):
             raise BadRequest(
                 f"{where}: {field} {system} needs enable_4byte_as of the global system config; set it first"
             )
 
 
-_VPNS = "bgpvpn_refs"
+_VPNS, _PORT = "bgpvpn_refs", "virtual_machine_interface"
 
 
 class BgpVpnRules(Rules):
@@ -146,24 +134,18 @@ class BgpVpnRules(Rules):
 
     kind: ClassVar[str] = "bgpvpn"
 
-    def lookups(self, change: Change) -> Iterable[Referrers]:
-        if change.before is not None and type_of(change.before) != type_of(change.after or {}):
-            for kind in ("virtual_network", "logical_router"):
-                yield Referrers(ByUuid(self.kind, change.uuid), kind)
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
-        for lookup in self.lookups(change):
-            for holder in found[lookup]:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
+        if change.before is None or type_of(change.before) == type_of(change.new):
+            return
+        for kind in ("virtual_network", "logical_router"):
+            for holder in await reader.referrers([Key(self.kind, change.uuid)], kind):
                 raise BadRequest(
-                    f"bgpvpn_type can't change while {lookup.kind} {':'.join(holder['fq_name'])} refers to this "
-                    f"BGP VPN; remove that reference first"
+                    f"bgpvpn_type can't change while {kind} {':'.join(holder['fq_name'])} refers to this BGP VPN; "
+                    f"remove that reference first"
                 )
 
-    def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return route_targets.lookups_of_lists(self.kind, change)
-
-    def verify(self, change: Change, found: Found) -> None:
-        route_targets.check_lists(self.kind, change, found)
+    async def verify(self, change: Change, reader: Reader) -> None:
+        await route_targets.check_lists(self.kind, change, reader)
 
 
 def type_of(bgpvpn: Document) -> str:
@@ -171,28 +153,23 @@ def type_of(bgpvpn: Document) -> str:
     return bgpvpn.get("bgpvpn_type") or "l3"
 
 
-def lookups_of_network(change: Change) -> Iterable[Lookup]:
-    """The resources that ``check_network`` needs."""
-    if not (change.after or {}).get(_VPNS):
-        return
-    network = ByUuid("virtual_network", change.uuid)
-    if change.changes(_VPNS) or change.changes("virtual_network_properties"):
-        yield Following(network, ("bgpvpn",))
-    if change.changes(_VPNS) and change.before is not None:
-        yield _routers(change)
-
-
-def check_network(change: Change, found: Found) -> None:
+async def check_network(change: Change, reader: Reader) -> None:
     """Check the BGP VPNs of a network. Raises ``BadRequest``."""
-    after = change.after or {}
+    after, is_new = change.new, change.changes(_VPNS)
+    if not after.get(_VPNS) or not (is_new or change.changes("virtual_network_properties")):
+        return
     mode = (after.get("virtual_network_properties") or {}).get("forwarding_mode") or "l2_l3"
-    for bgpvpn in found.get(Following(ByUuid("virtual_network", change.uuid), ("bgpvpn",)), ()):
+    network = await reader.by_uuid("virtual_network", change.uuid)
+    for bgpvpn in await reader.following([network], "bgpvpn"):
         if mode not in ("l2_l3", type_of(bgpvpn)):
             raise BadRequest(
                 f"{_VPNS}: {':'.join(bgpvpn['fq_name'])} has bgpvpn_type {type_of(bgpvpn)}, which does not fit "
                 f"forwarding_mode {mode}; set l2_l3, or choose another"
             )
-    for router in found.get(_routers(change), ()):
+    if not is_new or change.before is None:
+        return
+    ports = await reader.referrers([Key("virtual_network", change.uuid)], _PORT)
+    for router in await reader.referrers([Key(_PORT, port["uuid"]) for port in ports], "logical_router"):
         if router.get(_VPNS):
             raise BadRequest(
                 f"{_VPNS}: the logical router {':'.join(router['fq_name'])} has a port in this network and a BGP VPN "
@@ -200,32 +177,19 @@ def check_network(change: Change, found: Found) -> None:
             )
 
 
-def lookups_of_router(change: Change) -> Iterable[Lookup]:
-    """The resources that ``check_router`` needs."""
-    if (change.after or {}).get(_VPNS) and (change.changes(_VPNS) or change.changes("virtual_machine_interface_refs")):
-        yield _of_router(change, "bgpvpn")
-        yield _of_router(change, "virtual_machine_interface", "virtual_network")
-
-
-def check_router(change: Change, found: Found) -> None:
+async def check_router(change: Change, reader: Reader) -> None:
     """Check the BGP VPNs of a router. Raises ``BadRequest``."""
-    for bgpvpn in found.get(_of_router(change, "bgpvpn"), ()):
+    if not change.new.get(_VPNS) or not (change.changes(_VPNS) or change.changes(f"{_PORT}_refs")):
+        return
+    router = await reader.by_uuid("logical_router", change.uuid)
+    for bgpvpn in await reader.following([router], "bgpvpn"):
         if type_of(bgpvpn) != "l3":
             raise BadRequest(
                 f"{_VPNS}: {':'.join(bgpvpn['fq_name'])} has bgpvpn_type {type_of(bgpvpn)}; a router takes l3 only"
             )
-    for network in found.get(_of_router(change, "virtual_machine_interface", "virtual_network"), ()):
+    for network in await reader.following([router], _PORT, "virtual_network"):
         if network.get(_VPNS):
             raise BadRequest(
                 f"{_VPNS}: the network {':'.join(network['fq_name'])}, in which the router has a port, has a BGP VPN "
                 f"({':'.join(network[_VPNS][0]['to'])}); remove one of the two"
             )
-
-
-def _routers(change: Change) -> Referrers:
-    ports = Referrers(ByUuid("virtual_network", change.uuid), "virtual_machine_interface")
-    return Referrers(ports, "logical_router")
-
-
-def _of_router(change: Change, *path: str) -> Following:
-    return Following(ByUuid("logical_router", change.uuid), path)

@@ -14,9 +14,10 @@ from intentc.model.names import Name
 
 from ..documents import Document
 from ..errors import BadRequest, Forbidden
+from ..reader import Reader
 from ..sources import Source
 from . import route_targets
-from .rules import ByName, Change, ChildrenOf, Every, Found, Lookup, PoolRange, Rules
+from .rules import Change, PoolRange, Rules
 from .well_known import PROJECT, mark_of
 
 PORT_POOL = "bgpaas_port"
@@ -36,11 +37,7 @@ class GlobalSystemConfigRules(Rules):
     kind: ClassVar[str] = "global_system_config"
     takes_numbers: ClassVar[bool] = True
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        if change.before is not None and change.changes(_PORTS):
-            yield Every("bgp_as_a_service")
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if change.before is None and not change.privileged:
             raise Forbidden("the global system config exists once and can't be created; update it")
@@ -51,11 +48,11 @@ class GlobalSystemConfigRules(Rules):
         if end < start and change.changes(_PORTS):
             raise BadRequest(f"{_PORTS}: port_end {end} is below port_start {start}; give a range of one port or more")
         old_start, old_end = ports_of(change.before or {})
-        for lookup in self.lookups(change):
-            if found[lookup] and (start > old_start or end < old_end):
+        if change.before is not None and change.changes(_PORTS) and (start > old_start or end < old_end):
+            for service in await reader.every("bgp_as_a_service"):
                 raise BadRequest(
                     f"{_PORTS}: the range {old_start} to {old_end} can't shrink to {start} to {end} while there is a "
-                    f"BGP as a service ({':'.join(found[lookup][0]['fq_name'])}); give a range that contains it"
+                    f"BGP as a service ({':'.join(service['fq_name'])}); give a range that contains it"
                 )
 
     def numbers(self, change: Change) -> Iterable[PoolRange]:
@@ -63,11 +60,8 @@ class GlobalSystemConfigRules(Rules):
             start, end = ports_of(change.after)
             yield PoolRange(PORT_POOL, start, end + 1)
 
-    def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return route_targets.lookups_of_system(change)
-
-    def verify(self, change: Change, found: Found) -> None:
-        route_targets.check_system(change, found)
+    async def verify(self, change: Change, reader: Reader) -> None:
+        await route_targets.check_system(change, reader)
 
 
 def ports_of(config: Document) -> tuple[int, int]:
@@ -95,25 +89,20 @@ class ProjectRules(Rules):
         if isinstance(document.get(_REFS), list):
             document[_REFS] = [entry for entry in document[_REFS] if not _leads_to_default(entry)]
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        if change.before is None or _REFS in change.given:
-            yield ByName(POLICY_SET, _default_set(change.after or {}).fq_name)
-        if change.before is not None and change.changes("vxlan_routing"):
-            yield ChildrenOf(change.uuid, "logical_router")
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         name = _default_set(after)
-        existing = found.get(ByName(POLICY_SET, name.fq_name), ())
-        if change.before is None or (_REFS in change.given and existing):
-            uuid = existing[0]["uuid"] if existing else uuids.uuid(name)
+        existing = await reader.by_name(name) if change.before is None or _REFS in change.given else None
+        if change.before is None or existing is not None:
+            uuid = existing["uuid"] if existing is not None else uuids.uuid(name)
             others = [entry for entry in after.get(_REFS) or () if entry["uuid"] != uuid]
             after[_REFS] = [*others, {"uuid": uuid, "to": list(name.fq_name)}]
-        for router in found.get(ChildrenOf(change.uuid, "logical_router"), ()):
-            raise BadRequest(
-                f"vxlan_routing can't change while the project has logical routers "
-                f"({':'.join(router['fq_name'])}); delete them first"
-            )
+        if change.before is not None and change.changes("vxlan_routing"):
+            for router in await reader.children(change.uuid, "logical_router"):
+                raise BadRequest(
+                    f"vxlan_routing can't change while the project has logical routers "
+                    f"({':'.join(router['fq_name'])}); delete them first"
+                )
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
         after = change.new
@@ -137,7 +126,7 @@ class ApplicationPolicySetRules(Rules):
 
     kind: ClassVar[str] = POLICY_SET
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         if change.changes(_FOR_ALL) and not change.privileged:
             raise BadRequest(f"{_FOR_ALL} is the server's: the default set of each project has it; leave it out")
 
@@ -161,7 +150,7 @@ class ApiAccessListRules(Rules):
 
     kind: ClassVar[str] = "api_access_list"
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         entries = after.get("api_access_list_entries") or {}
         for place, rule in enumerate(entries.get("rbac_rule") or ()):

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from itertools import count
 from typing import ClassVar
 
-from intentc.model.names import Name
+from intentc.model.names import Key, Name
 
 from ..documents import Document
 from ..errors import BadRequest
+from ..reader import Reader
 from ..sources import Source
-from .rules import (
-    AddressAction,
-    ByUuid,
-    Change,
-    Following,
-    Found,
-    Lookup,
-    Referrers,
-    Rules,
-    named,
-    subnet_changes,
-)
+from .rules import AddressAction, Change, Rules, named, subnet_changes
 from .subnets import FLAT, check_overlaps, completed, flat_subnets, own_subnets
 
 _SUBNETS = "ipam_subnets"
@@ -39,11 +29,7 @@ class NetworkIpamRules(Rules):
         server = (document.get("network_ipam_mgmt") or {}).get("ipam_dns_server") or {}
         return named("virtual_DNS", server.get("virtual_dns_server_name"))
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        if change.before is not None and _SUBNETS in change.given:
-            yield from (self._networks(change), self._others(change))
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if change.before is not None:
             for field in ("ipam_subnet_method", "ipam_subnetting"):
@@ -63,22 +49,21 @@ class NetworkIpamRules(Rules):
         after[_SUBNETS] = {**after[_SUBNETS], "subnets": entries}
         own = flat_subnets(after)
         check_overlaps(own, _SUBNETS)
-        for network in found.get(self._networks(change), ()):
+        if change.before is None:
+            return
+        networks = await reader.referrers([Key(self.kind, change.uuid)], "virtual_network")
+        ipams = await reader.following(networks, self.kind)
+        for network in networks:
             referred = {reference["uuid"] for reference in network.get("network_ipam_refs") or ()} - {change.uuid}
-            others = [ipam for ipam in found[self._others(change)] if ipam["uuid"] in referred]
+            others = [ipam for ipam in ipams if ipam["uuid"] in referred]
             check_overlaps(
                 [*own, *own_subnets(network), *(one for ipam in others for one in flat_subnets(ipam))], _SUBNETS
             )
 
-    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
+    async def addresses(self, change: Change, reader: Reader) -> AsyncIterator[AddressAction]:
         before, after = flat_subnets(change.before or {}), flat_subnets(change.after or {})
-        yield from subnet_changes(before, after, _SUBNETS, forced=change.after is None)
-
-    def _networks(self, change: Change) -> Referrers:
-        return Referrers(ByUuid(self.kind, change.uuid), "virtual_network")
-
-    def _others(self, change: Change) -> Following:
-        return Following(self._networks(change), (self.kind,))
+        for action in subnet_changes(before, after, _SUBNETS, forced=change.after is None):
+            yield action
 
 
 class VirtualDnsRules(Rules):

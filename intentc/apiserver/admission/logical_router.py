@@ -14,9 +14,10 @@ from intentc.model.names import Name
 from ..documents import Document
 from ..errors import BadRequest, Conflict
 from ..integers import parse_integer
+from ..reader import Reader
 from ..sources import Source
 from . import bgp, route_targets
-from .rules import ByName, ByUuid, Change, Found, Lookup, Rules
+from .rules import Change, Rules
 
 _GATEWAY, _INTERNAL = "ExternalGateway", "InternalVirtualNetwork"
 _SORT = "logical_router_virtual_network_type"
@@ -43,15 +44,7 @@ class LogicalRouterRules(Rules):
         if isinstance(document.get(_NETWORKS), list):
             document[_NETWORKS] = [entry for entry in document[_NETWORKS] if not _leads_to(entry, own)]
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        after = change.after or {}
-        yield ByUuid("project", after.get("parent_uuid", ""))
-        for port in after.get(_PORTS) or ():
-            yield ByUuid("virtual_machine_interface", port["uuid"])
-        if change.before is None:
-            yield ByName(_NETWORK, _internal_network(change.uuid, after).fq_name)
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if change.before is not None and change.changes("logical_router_type"):
             raise BadRequest("logical_router_type can't change; delete the router and create another")
@@ -65,28 +58,24 @@ class LogicalRouterRules(Rules):
             for reference in after.get(_NETWORKS) or ()
             if not _is_internal(reference)
         }
-        if _is_vxlan(after, found):
+        if await _is_vxlan(after, reader):
             if gateways and change.changes(_NETWORKS):
                 raise BadRequest(
                     f"{_NETWORKS}: a router in vxlan routing mode can't have an external gateway "
                     f"({':'.join(next(iter(gateways.values())))}); leave it out, or use snat-routing"
                 )
-            _keep_internal(change, after, found, uuids)
+            await _keep_internal(change, after, reader, uuids)
         # Who writes another field, such as a compiler, is not kept from it by what became of the ports since.
         ports = after.get(_PORTS) if change.changes(_PORTS) or change.changes(_NETWORKS) else ()
         for port in ports or ():
-            for document in found[ByUuid("virtual_machine_interface", port["uuid"])]:
+            document = await reader.by_uuid("virtual_machine_interface", port["uuid"])
+            if document is not None:
                 _check_port(document, gateways)
 
-    def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        yield from route_targets.lookups_of_lists(self.kind, change)
-        yield from route_targets.lookups_of_references(self.kind, change)
-        yield from bgp.lookups_of_router(change)
-
-    def verify(self, change: Change, found: Found) -> None:
-        route_targets.check_lists(self.kind, change, found)
-        route_targets.check_references(self.kind, change, found)
-        bgp.check_router(change, found)
+    async def verify(self, change: Change, reader: Reader) -> None:
+        await route_targets.check_lists(self.kind, change, reader)
+        await route_targets.check_references(self.kind, change, reader)
+        await bgp.check_router(change, reader)
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
         after = change.new
@@ -131,7 +120,7 @@ def _is_internal(reference: Document) -> bool:
     return (reference.get("attr") or {}).get(_SORT) == _INTERNAL
 
 
-def _keep_internal(change: Change, after: Document, found: Found, uuids: Source) -> None:
+async def _keep_internal(change: Change, after: Document, reader: Reader, uuids: Source) -> None:
     """Let a router in vxlan routing mode refer to its internal network, and to no other as one."""
     name = _internal_network(change.uuid, after)
     for reference in (after.get(_NETWORKS) or ()) if change.changes(_NETWORKS) else ():
@@ -141,8 +130,8 @@ def _keep_internal(change: Change, after: Document, found: Found, uuids: Source)
                 f"makes; leave it out"
             )
     if change.before is None:
-        existing = found[ByName(_NETWORK, name.fq_name)]
-        uuid = existing[0]["uuid"] if existing else uuids.uuid(name)
+        existing = await reader.by_name(name)
+        uuid = existing["uuid"] if existing is not None else uuids.uuid(name)
         internal = [{"uuid": uuid, "to": list(name.fq_name), "attr": {_SORT: _INTERNAL}}]
     else:
         internal = [reference for reference in change.before.get(_NETWORKS) or () if _is_internal(reference)]
@@ -162,11 +151,11 @@ def _copied(router: Document) -> dict[str, Any]:
     return fields
 
 
-def _is_vxlan(router: Document, found: Found) -> bool:
+async def _is_vxlan(router: Document, reader: Reader) -> bool:
     if router.get("logical_router_type") == "vxlan-routing":
         return True
-    projects = found[ByUuid("project", router.get("parent_uuid", ""))]
-    return any(project.get("vxlan_routing") for project in projects)
+    project = await reader.by_uuid("project", router.get("parent_uuid", ""))
+    return bool((project or {}).get("vxlan_routing"))
 
 
 def _check_port(port: Document, gateways: dict[str, list[str]]) -> None:

@@ -13,8 +13,9 @@ from intentc.model.names import Name
 from ..documents import Document
 from ..errors import BadRequest, Conflict, Forbidden
 from ..integers import parse_integer
+from ..reader import Reader
 from ..sources import Source
-from .rules import Change, Found, Number, Release, Rules, named, named_by_action
+from .rules import Change, Number, Release, Rules, named, named_by_action
 
 _POLICY = "network_policy_entries"
 _NOT_COMPARED = frozenset({"rule_uuid", "created", "last_modified"})
@@ -86,7 +87,7 @@ class NetworkPolicyRules(Rules):
             yield from named_by_action(rule.get("action_list"))
             yield from named("network_policy", *(address.get("network_policy") for address in addresses(rule)))
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         rules = rules_of(after, _POLICY)
         if _POLICY in change.given:
@@ -116,7 +117,7 @@ class SecurityGroupRules(Rules):
         for rule in rules_of(document, _GROUP):
             yield from named_by_action(rule.get("action_list"))
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if change.changes("security_group_id") and not change.privileged:
             raise Forbidden(

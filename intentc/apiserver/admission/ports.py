@@ -7,27 +7,16 @@ resource, or when the resource no longer refers to where it came from. ``subnets
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, ClassVar
 
 from intentc.model.names import Name
 
 from ..documents import Document
 from ..errors import BadRequest
+from ..reader import Reader
 from ..sources import Source
-from .rules import (
-    Address,
-    AddressAction,
-    ByName,
-    ByUuid,
-    Change,
-    Following,
-    Found,
-    Lookup,
-    Release,
-    Rules,
-    mirrored_to,
-)
+from .rules import Address, AddressAction, Change, Release, Rules, mirrored_to
 from .subnets import Subnet, flat_subnets, known_address, parse_address, subnets_of, subnets_of_router
 
 _MAC_FIELD = "virtual_machine_interface_mac_addresses"
@@ -46,40 +35,31 @@ class VirtualMachineInterfaceRules(Rules):
     def joined(self, document: Document) -> Iterable[Name]:
         return mirrored_to((document.get("virtual_machine_interface_properties") or {}).get("interface_mirror"))
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        before = {instance.fq_name for instance in _primary_instances(change.before or {})}
-        return [instance for instance in _primary_instances(change.after or {}) if instance.fq_name not in before]
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if not after.get("virtual_network_refs"):
             raise BadRequest("a virtual machine interface needs a network; give virtual_network_refs")
         if not (after.get(_MAC_FIELD) or {}).get("mac_address"):
             after[_MAC_FIELD] = {"mac_address": [_mac_address(change.uuid)]}
         references: list[Document] = list(after.get("routing_instance_refs") or ())
+        former, present = _primary_instances(change.before or {}), _primary_instances(after)
         if change.before is not None and "routing_instance_refs" not in change.given:
-            left = {i.fq_name for i in _primary_instances(change.before)} - {
-                i.fq_name for i in _primary_instances(after)
-            }
+            left = {name.fq_name for name in former if name not in present}
             references = [reference for reference in references if tuple(reference["to"]) not in left]
         held = {reference["uuid"] for reference in references}
-        for lookup in self.lookups(change):
-            for instance in found[lookup]:
-                if instance["uuid"] not in held:
-                    references.append(
-                        {"uuid": instance["uuid"], "to": instance["fq_name"], "attr": {"direction": "both"}}
-                    )
+        for name in present:
+            instance = await reader.by_name(name) if name not in former else None
+            if instance is not None and instance["uuid"] not in held:
+                references.append({"uuid": instance["uuid"], "to": instance["fq_name"], "attr": {"direction": "both"}})
         if references:
             after["routing_instance_refs"] = references
         else:
             after.pop("routing_instance_refs", None)
 
 
-def _primary_instances(document: Document) -> list[ByName]:
-    return [
-        ByName("routing_instance", (*network["to"], network["to"][-1]))
-        for network in document.get("virtual_network_refs") or ()
-    ]
+def _primary_instances(document: Document) -> dict[Name, None]:
+    networks = document.get("virtual_network_refs") or ()
+    return {Name("routing_instance", (*network["to"], network["to"][-1])): None for network in networks}
 
 
 def _mac_address(uuid: str) -> str:
@@ -100,15 +80,15 @@ class _AddressRules(Rules):
     field: ClassVar[str]
     family_field: ClassVar[str]
 
-    def source(self, document: Document | None) -> ByName | None:
+    def source(self, document: Document | None) -> Name | None:
         """The source of a resource's address; None if the server gives none out."""
         raise NotImplementedError
 
-    def request(self, change: Change, after: Document, subnets: list[Subnet], found: Found) -> Address:
+    async def request(self, change: Change, after: Document, subnets: list[Subnet], reader: Reader) -> Address:
         """The request for an address from ``subnets``, which are not empty."""
         return Address(change.uuid, tuple(subnets), self.field, self._address_of(after))
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         given, family = self._address_of(after), after.get(self.family_field)
         if given and (change.changes(self.field) or change.changes(self.family_field)):
@@ -133,24 +113,18 @@ class _AddressRules(Rules):
                 f"{':'.join(now.fq_name)}; delete the resource and create another"
             )
 
-    def address_lookups(self, change: Change) -> Iterable[Lookup]:
-        for document in (change.before, change.after):
-            source = self.source(document)
-            if source is not None:
-                yield from _lookups_of(source)
-
-    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
+    async def addresses(self, change: Change, reader: Reader) -> AsyncIterator[AddressAction]:
         before, after = self.source(change.before), self.source(change.after)
         if before is not None and after is None:
             address = known_address(self._address_of(change.before))
-            for subnet in _subnets(before, found):
+            for subnet in await _subnets(before, reader):
                 if address is None or address in subnet.network:
                     yield Release(subnet.pool, change.uuid)
         if change.after is not None and after is not None and (before is None or not self._address_of(change.after)):
-            yield self._request(change, change.after, after, found)
+            yield await self._request(change, change.after, after, reader)
 
-    def _request(self, change: Change, after: Document, source: ByName, found: Found) -> Address:
-        subnets, given, family = _subnets(source, found), self._address_of(after), after.get(self.family_field)
+    async def _request(self, change: Change, after: Document, source: Name, reader: Reader) -> Address:
+        subnets, given, family = await _subnets(source, reader), self._address_of(after), after.get(self.family_field)
         shown, name = ", ".join(map(str, subnets)) or "none", ":".join(source.fq_name)
         if given:
             address = parse_address(given, self.field)
@@ -170,7 +144,7 @@ class _AddressRules(Rules):
             raise BadRequest(
                 f"{self.field}: {source.kind} {name} has no {missing} ({shown}) from which to give an address; add one"
             )
-        return self.request(change, after, subnets, found)
+        return await self.request(change, after, subnets, reader)
 
     def _address_of(self, document: Document | None) -> str:
         return (document or {}).get(self.field) or ""
@@ -185,19 +159,15 @@ class InstanceIpRules(_AddressRules):
     field: ClassVar[str] = "instance_ip_address"
     family_field: ClassVar[str] = "instance_ip_family"
 
-    def source(self, document: Document | None) -> ByName | None:
+    def source(self, document: Document | None) -> Name | None:
         document = document or {}
         for relation in ("virtual_network", "network_ipam", _ROUTER):
             for reference in document.get(f"{relation}_refs") or ():
                 name = tuple(reference["to"])
-                return None if name in _NOT_MANAGED else ByName(relation, name, True)
+                return None if name in _NOT_MANAGED else Name(relation, name)
         return None
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        for port in (change.after or {}).get("virtual_machine_interface_refs") or ():
-            yield ByUuid("virtual_machine_interface", port["uuid"])
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if after.get("virtual_router_refs") and (after.get("virtual_network_refs") or after.get("network_ipam_refs")):
             raise BadRequest(
@@ -206,24 +176,25 @@ class InstanceIpRules(_AddressRules):
             )
         if len(after.get("virtual_router_refs") or ()) > 1:
             raise BadRequest("virtual_router_refs: an instance IP has one virtual router; leave the others out")
-        super().admit(change, found, uuids)
+        await super().admit(change, reader, uuids)
 
-    def address_lookups(self, change: Change) -> Iterable[Lookup]:
-        yield from super().address_lookups(change)
-        yield from self.lookups(change)
-
-    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
-        yield from super().addresses(change, found)
+    async def addresses(self, change: Change, reader: Reader) -> AsyncIterator[AddressAction]:
+        async for action in super().addresses(change, reader):
+            yield action
         source, address = self.source(change.after), known_address(self._address_of(change.after))
-        if source is None or address is None or not any(port.get("virtual_machine_refs") for port in _ports(found)):
+        if source is None or address is None:
             return
-        if any(subnet.gateway == address for subnet in _subnets(source, found)):
+        references = change.new.get("virtual_machine_interface_refs") or ()
+        ports = [await reader.by_uuid("virtual_machine_interface", reference["uuid"]) for reference in references]
+        if not any((port or {}).get("virtual_machine_refs") for port in ports):
+            return
+        if any(subnet.gateway == address for subnet in await _subnets(source, reader)):
             raise BadRequest(
                 f"{self.field}: {address} is the gateway of its subnet, and a port of a machine can't have it; choose "
                 f"another address"
             )
 
-    def request(self, change: Change, after: Document, subnets: list[Subnet], found: Found) -> Address:
+    async def request(self, change: Change, after: Document, subnets: list[Subnet], reader: Reader) -> Address:
         wanted = after.get("subnet_uuid")
         if wanted:
             subnets = _chosen(subnets, [wanted], "subnet_uuid")
@@ -244,22 +215,18 @@ class FloatingIpRules(_AddressRules):
     field: ClassVar[str] = "floating_ip_address"
     family_field: ClassVar[str] = "floating_ip_address_family"
 
-    def source(self, document: Document | None) -> ByName | None:
+    def source(self, document: Document | None) -> Name | None:
         if document is None or document.get("parent_type") != "floating-ip-pool":
             return None
         return _of_pool(document)
 
-    def address_lookups(self, change: Change) -> Iterable[Lookup]:
-        yield from super().address_lookups(change)
-        if change.after is not None:
-            yield _pool_of(change.after)
-
-    def request(self, change: Change, after: Document, subnets: list[Subnet], found: Found) -> Address:
-        for pool in found[_pool_of(after)]:
-            named = (pool.get("floating_ip_pool_subnets") or {}).get("subnet_uuid")
-            if named:
-                subnets = _chosen(subnets, named, f"floating_ip_pool_subnets of {':'.join(pool['fq_name'])}")
-        return super().request(change, after, subnets, found)
+    async def request(self, change: Change, after: Document, subnets: list[Subnet], reader: Reader) -> Address:
+        name = Name("floating_ip_pool", tuple(after["fq_name"][:-1]))
+        pool = await reader.by_name(name, is_guarded=True) or {}
+        named = (pool.get("floating_ip_pool_subnets") or {}).get("subnet_uuid")
+        if named:
+            subnets = _chosen(subnets, named, f"floating_ip_pool_subnets of {':'.join(name.fq_name)}")
+        return await super().request(change, after, subnets, reader)
 
 
 class AliasIpRules(_AddressRules):
@@ -269,41 +236,22 @@ class AliasIpRules(_AddressRules):
     field: ClassVar[str] = "alias_ip_address"
     family_field: ClassVar[str] = "alias_ip_address_family"
 
-    def source(self, document: Document | None) -> ByName | None:
+    def source(self, document: Document | None) -> Name | None:
         return None if document is None else _of_pool(document)
 
 
-def _of_pool(document: Document) -> ByName | None:
+def _of_pool(document: Document) -> Name | None:
     """The network above the pool above a floating or alias IP."""
     name = tuple(document["fq_name"][:-2])
-    return None if name in _NOT_MANAGED else ByName("virtual_network", name, True)
+    return None if name in _NOT_MANAGED else Name("virtual_network", name)
 
 
-def _pool_of(document: Document) -> ByName:
-    return ByName("floating_ip_pool", tuple(document["fq_name"][:-1]), True)
-
-
-def _lookups_of(source: ByName) -> tuple[Lookup, ...]:
-    return (source,) if source.kind == "network_ipam" else (source, Following(source, ("network_ipam",)))
-
-
-def _subnets(source: ByName, found: Found) -> list[Subnet]:
-    holders = found.get(source, ())
+async def _subnets(source: Name, reader: Reader) -> list[Subnet]:
+    holder = await reader.by_name(source, is_guarded=True) or {}
     if source.kind == "network_ipam":
-        return [subnet for ipam in holders for subnet in flat_subnets(ipam)]
-    ipams = found.get(Following(source, ("network_ipam",)), ())
-    if source.kind == _ROUTER:
-        return [subnet for router in holders for subnet in subnets_of_router(router, ipams)]
-    return [subnet for network in holders for subnet in subnets_of(network, ipams)]
-
-
-def _ports(found: Found) -> Iterable[Document]:
-    return (
-        document
-        for lookup, documents in found.items()
-        if isinstance(lookup, ByUuid) and lookup.kind == "virtual_machine_interface"
-        for document in documents
-    )
+        return flat_subnets(holder)
+    ipams = await reader.following([holder], "network_ipam")
+    return subnets_of_router(holder, ipams) if source.kind == _ROUTER else subnets_of(holder, ipams)
 
 
 def _chosen(subnets: list[Subnet], uuids: Any, where: str) -> list[Subnet]:

@@ -9,14 +9,17 @@ The compiler handles those that exist nevertheless.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
+
+from intentc.model import Name
 
 from ..documents import Document
 from ..errors import BadRequest
 from ..integers import parse_integer
+from ..reader import Reader
 from ..sources import Source
-from .rules import ByName, ByUuid, Change, Every, Found, Lookup, Rules
+from .rules import Change, Rules
 from .well_known import OBJECTS, mark_of
 
 LISTS: Mapping[str, tuple[str, ...]] = {
@@ -39,9 +42,7 @@ FIRST_SHORT_OF_USERS = 32_768
 """Under an autonomous system of four bytes the compiler's numbers lie between these two; the others are users'."""
 
 _TARGET = "route_target"
-_SYSTEM = ByName("global_system_config", ("default-global-system-config",), True)
-_NAMING = tuple(Every(kind) for kind in LISTS)
-_TARGETS = Every(_TARGET)
+_SYSTEM = Name("global_system_config", ("default-global-system-config",))
 _SEEDED = frozenset(tuple(fields["fq_name"]) for kind, fields in OBJECTS if kind == _TARGET)
 """The names of the server's own route targets."""
 _CONDITION = "term_match_condition"
@@ -66,15 +67,11 @@ def system_of(config: Document | None) -> int:
     return int((config or {}).get("autonomous_system") or DEFAULT_AUTONOMOUS_SYSTEM)
 
 
-def lookups_of_lists(kind: str, change: Change) -> Iterable[Lookup]:
-    """The resources that ``check_lists`` needs."""
-    return (_SYSTEM,) if any(_added(kind, change)) else ()
-
-
-def check_lists(kind: str, change: Change, found: Found) -> None:
+async def check_lists(kind: str, change: Change, reader: Reader) -> None:
     """Check the route targets that the properties of a resource newly name. Raises ``BadRequest``."""
-    system = _system_in(found)
-    for field, target in _added(kind, change):
+    added = list(_added(kind, change))
+    system = await _system(reader) if added else 0
+    for field, target in added:
         if is_automatic(target, system):
             raise BadRequest(
                 f"{field}: {target} lies in the range from which the compiler numbers route targets "
@@ -82,69 +79,39 @@ def check_lists(kind: str, change: Change, found: Found) -> None:
             )
 
 
-def lookups_of_references(kind: str, change: Change) -> Iterable[Lookup]:
-    """The resources that ``check_references`` needs."""
-    added = [ByUuid(_TARGET, entry["uuid"]) for entry in _added_references(kind, change)]
-    return (_SYSTEM, *added) if added else ()
-
-
-def check_references(kind: str, change: Change, found: Found) -> None:
+async def check_references(kind: str, change: Change, reader: Reader) -> None:
     """Check the route targets to which a resource newly refers. Raises ``BadRequest``.
 
     The only automatic one that it may refer to is that which a compiler created for this resource.
     """
-    system, field = _system_in(found), REFERENCES[kind]
-    for entry in _added_references(kind, change):
+    added, field = _added_references(kind, change), REFERENCES[kind]
+    system = await _system(reader) if added else 0
+    for entry in added:
         target = ":".join(entry["to"])
-        if is_automatic(target, system) and not _made_for(change.uuid, found.get(ByUuid(_TARGET, entry["uuid"]), ())):
+        if is_automatic(target, system) and not _made_for(change.uuid, await reader.by_uuid(_TARGET, entry["uuid"])):
             raise BadRequest(
                 f"{field}: {target} lies in the range from which the compiler numbers route targets "
                 f"({_range(system)}); whoever refers to it would join another's network. Choose a number outside"
             )
 
 
-def lookups_of_target(change: Change) -> Iterable[Lookup]:
-    """The resources that ``check_target`` needs."""
-    return (_SYSTEM,) if change.before is None and not _is_compilers(change) else ()
-
-
-def check_target(change: Change, found: Found) -> None:
-    """Check a new route target. Raises ``BadRequest``.
-
-    Only compilers, which mark them, and the server create automatic ones.
-    """
-    target, system = ":".join(change.new["fq_name"]), _system_in(found)
-    if change.before is None and is_automatic(target, system) and not _is_compilers(change):
-        raise BadRequest(
-            f"{target} lies in the range from which the compiler numbers route targets ({_range(system)}), so the "
-            f"compiler alone makes it. Choose a number outside"
-        )
-
-
-def lookups_of_system(change: Change) -> Iterable[Lookup]:
-    """The resources that ``check_system`` needs: all that name a route target, if the autonomous system changes."""
-    changed = change.before is not None and system_of(change.before) != system_of(change.after)
-    return (*_NAMING, _TARGETS) if changed else ()
-
-
-def check_system(change: Change, found: Found) -> None:
+async def check_system(change: Change, reader: Reader) -> None:
     """Check that no user's route target becomes automatic under a new autonomous system. Raises ``BadRequest``."""
-    if _TARGETS not in found:
-        return
     system = system_of(change.after)
-    targets = {document["uuid"]: document for document in found[_TARGETS]}
-    for lookup in _NAMING:
-        for document in found[lookup]:
-            named = [(field, f"names {target}") for field, target in _named(lookup.kind, document)
-                     if is_automatic(target, system) and not _is_primary(lookup.kind, document)]  # fmt: skip
-            for entry in document.get(REFERENCES.get(lookup.kind, "")) or ():
+    if change.before is None or system == system_of(change.before):
+        return
+    targets = {document["uuid"]: document for document in await reader.every(_TARGET)}
+    for kind in LISTS:
+        for document in await reader.every(kind):
+            named = [(field, f"names {target}") for field, target in _named(kind, document)
+                     if is_automatic(target, system) and not _is_primary(kind, document)]  # fmt: skip
+            for entry in document.get(REFERENCES.get(kind, "")) or ():
                 target = ":".join(entry.get("to") or ())
-                made = [targets[entry["uuid"]]] if entry.get("uuid") in targets else []
-                if is_automatic(target, system) and not _made_for(document["uuid"], made):
-                    named.append((REFERENCES[lookup.kind], f"refers to {target}"))
+                if is_automatic(target, system) and not _made_for(document["uuid"], targets.get(entry.get("uuid"))):
+                    named.append((REFERENCES[kind], f"refers to {target}"))
             for field, text in named:
                 raise BadRequest(
-                    f"autonomous_system can't become {system}: {lookup.kind} {':'.join(document['fq_name'])} {text} in "
+                    f"autonomous_system can't become {system}: {kind} {':'.join(document['fq_name'])} {text} in "
                     f"{field}, which would be one of the automatic route targets ({_range(system)}); take it out first"
                 )
     for document in targets.values():
@@ -165,15 +132,14 @@ def _is_compilers(change: Change) -> bool:
     return change.privileged or (change.by_compiler and mark_of(change.after or {}) is not None)
 
 
-def _made_for(holder: str, targets: Iterable[Document]) -> bool:
-    """Whether a compiler created one of ``targets`` for the resource with the uuid ``holder``."""
-    marks = (mark_of(target) for target in targets)
-    return any(mark is not None and mark.origin == holder for mark in marks)
+def _made_for(holder: str, target: Document | None) -> bool:
+    """Whether a compiler created ``target`` for the resource with the uuid ``holder``."""
+    mark = mark_of(target or {})
+    return mark is not None and mark.origin == holder
 
 
-def _system_in(found: Found) -> int:
-    configs = found.get(_SYSTEM, ())
-    return system_of(configs[0] if configs else None)
+async def _system(reader: Reader) -> int:
+    return system_of(await reader.by_name(_SYSTEM, is_guarded=True))
 
 
 def _added(kind: str, change: Change) -> Iterator[tuple[str, str]]:
@@ -229,21 +195,25 @@ def _is_number(text: str) -> bool:
 class RouteTargetRules(Rules):
     """The rules of route targets: ``target:<autonomous system or IPv4 address>:<number>``.
 
-    Only the compiler creates those that it allocates.
+    Only compilers, which mark them, and the server create automatic ones.
     """
 
     kind: ClassVar[str] = "route_target"
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         name = ":".join(change.new["fq_name"])
         if not is_route_target(name):
             raise BadRequest(f"{name!r} is no route target; name it target:<autonomous system or address>:<number>")
 
-    def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return lookups_of_target(change)
-
-    def verify(self, change: Change, found: Found) -> None:
-        check_target(change, found)
+    async def verify(self, change: Change, reader: Reader) -> None:
+        if change.before is not None or _is_compilers(change):
+            return
+        target, system = ":".join(change.new["fq_name"]), await _system(reader)
+        if is_automatic(target, system):
+            raise BadRequest(
+                f"{target} lies in the range from which the compiler numbers route targets ({_range(system)}), so the "
+                f"compiler alone makes it. Choose a number outside"
+            )
 
 
 def is_route_target(name: str) -> bool:

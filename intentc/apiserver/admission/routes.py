@@ -9,9 +9,10 @@ from intentc.model.names import Name
 
 from ..documents import Document
 from ..errors import BadRequest, Conflict, Forbidden
+from ..reader import Reader
 from ..sources import Source
 from . import route_targets
-from .rules import ByUuid, Change, Found, Lookup, Rules, named
+from .rules import Change, Rules, named
 
 _BY_ADDRESS = "ip-address"
 _IS_PRIMARY = "routing_instance_is_default"
@@ -28,7 +29,7 @@ class RouteTableRules(Rules):
             if route.get("next_hop_type") != _BY_ADDRESS:
                 yield from named("service_instance", route.get("next_hop"))
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         if not change.changes("routes"):
             return
         places: dict[str, int] = {}
@@ -44,11 +45,8 @@ class RouteTableRules(Rules):
 class _NamesRouteTargets(Rules):
     """No route target that the compiler allocates may be named."""
 
-    def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return route_targets.lookups_of_lists(self.kind, change)
-
-    def verify(self, change: Change, found: Found) -> None:
-        route_targets.check_lists(self.kind, change, found)
+    async def verify(self, change: Change, reader: Reader) -> None:
+        await route_targets.check_lists(self.kind, change, reader)
 
 
 class RoutingPolicyRules(_NamesRouteTargets):
@@ -56,7 +54,7 @@ class RoutingPolicyRules(_NamesRouteTargets):
 
     kind: ClassVar[str] = "routing_policy"
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         if change.before is not None and change.changes("term_type"):
             raise Forbidden("term_type can't change; delete the policy and create another")
 
@@ -67,7 +65,7 @@ class RoutingInstanceRules(_NamesRouteTargets):
 
     kind: ClassVar[str] = "routing_instance"
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         if change.privileged or not change.changes(_IS_PRIMARY):
             return
         if change.before is not None:
@@ -79,18 +77,15 @@ class RoutingInstanceRules(_NamesRouteTargets):
                 f"the field out"
             )
 
-    def deletion_lookups(self, change: Change) -> Iterable[Lookup]:
-        before = change.before or {}
-        if before.get(_IS_PRIMARY) and not change.privileged:
-            yield ByUuid("virtual_network", before.get("parent_uuid") or "")
-
-    def verify_deletion(self, change: Change, found: Found) -> None:
-        for lookup in self.deletion_lookups(change):
-            for network in found[lookup]:
-                raise Conflict(
-                    f"this is the primary routing instance of the network {':'.join(network['fq_name'])}, and is "
-                    f"deleted with it; delete the network"
-                )
+    async def verify_deletion(self, change: Change, reader: Reader) -> None:
+        if change.privileged or not change.old.get(_IS_PRIMARY):
+            return
+        network = await reader.by_uuid("virtual_network", change.old.get("parent_uuid") or "")
+        if network is not None:
+            raise Conflict(
+                f"this is the primary routing instance of the network {':'.join(network['fq_name'])}, and is deleted "
+                f"with it; delete the network"
+            )
 
 
 _SIDES = ("left", "right", "management")
@@ -109,7 +104,7 @@ class ServiceInstanceRules(Rules):
             yield from named("virtual_network", interface.get("virtual_network"))
         yield from named("virtual_network", *(properties.get(f"{side}_virtual_network") for side in _SIDES))
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         templates = (change.after or {}).get(_TEMPLATES) or ()
         if len(templates) > 1 and change.changes(_TEMPLATES):
             raise BadRequest(f"{_TEMPLATES}: a service instance has one template; leave the others out")

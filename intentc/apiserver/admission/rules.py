@@ -3,9 +3,9 @@
 Rules say what they read, check and fill in, which numbers and addresses they request, and which other resources
 (companions) are created, changed and deleted along with one.
 
-Why it exists: rules do no I/O, and still depend on other resources (a port on its network). So they *name* what they
-need, and ``rule_execution`` reads and allocates it. The default of each part is "nothing". ``prepare`` and ``admit``
-may change the document that they get, in place; the other parts of a rule change nothing.
+Why it exists: rules write nothing. They read other resources (a port its network) through a ``Reader``, and *name*
+what ``rule_execution`` is to allocate. The default of each part is "nothing". ``prepare`` and ``admit`` may change the
+document that they get, in place; the other parts of a rule change nothing.
 
 A name in a text does what a reference does, so a user must have the same right to what it names (``joined``;
 docs/security.md, "Names that act like references").
@@ -13,62 +13,15 @@ docs/security.md, "Names that act like references").
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from intentc.model.names import Name
 
 from ..documents import Document
+from ..reader import Reader
 from ..sources import Source
 from .subnets import IPAddress, Subnet
-
-
-class ByUuid(NamedTuple):
-    """The resource with this uuid: none or one."""
-
-    kind: str
-    uuid: str
-
-
-class ByName(NamedTuple):
-    """The resource with this name: none or one. ``is_guarded``: the commit fails if it changes."""
-
-    kind: str
-    fq_name: tuple[str, ...]
-    is_guarded: bool = False
-
-
-class ChildrenOf(NamedTuple):
-    """All children of one kind. The commit fails if another one is added."""
-
-    uuid: str
-    kind: str
-
-
-class Every(NamedTuple):
-    """All resources of a kind. The commit fails if one is added or changed."""
-
-    kind: str
-
-
-class Following(NamedTuple):
-    """What those that ``start`` finds refer to by the relations of ``path``, one after the other.
-
-    The commit fails if one of the results changes."""
-
-    start: Lookup
-    path: tuple[str, ...]
-
-
-class Referrers(NamedTuple):
-    """The resources of a kind that refer to one of those that ``start`` finds. The commit fails if another is added."""
-
-    start: Lookup
-    kind: str
-
-
-Lookup = ByUuid | ByName | ChildrenOf | Every | Following | Referrers
-Found = Mapping[Lookup, Sequence[Document]]
 
 
 class Number(NamedTuple):
@@ -206,31 +159,22 @@ class Rules:
         allowed to refer to it."""
         return ()
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        """The resources that ``admit`` needs."""
-        return ()
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         """Check a creation or a change and complete ``change.after``. Raises subclasses of ``ApiError``."""
 
-    def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        """The resources that ``verify`` needs, in their state after the whole request."""
-        return ()
-
-    def verify(self, change: Change, found: Found) -> None:
+    async def verify(self, change: Change, reader: Reader) -> None:
         """Check a creation or a change against the whole request. Raises subclasses of ``ApiError``."""
 
     def numbers(self, change: Change) -> Iterable[Number | Release | PoolRange]:
         """The numbers to allocate and to free, also for deletions."""
         return ()
 
-    def address_lookups(self, change: Change) -> Iterable[Lookup]:
-        """The resources that ``addresses`` needs."""
-        return ()
-
-    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
-        """The addresses to allocate and to free, also for deletions. Raises subclasses of ``ApiError``."""
-        return ()
+    async def addresses(self, change: Change, reader: Reader) -> AsyncIterator[AddressAction]:
+        """The addresses to allocate and to free, also for deletions; each is carried out before the next one is asked
+        for. Raises subclasses of ``ApiError``."""
+        actions: tuple[AddressAction, ...] = ()
+        for action in actions:
+            yield action
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
         """The (kind, document) pairs to create along with a created resource."""
@@ -247,11 +191,7 @@ class Rules:
     def check_deletion(self, change: Change) -> None:
         """Check a deletion that a client requests. Raises subclasses of ``ApiError``."""
 
-    def deletion_lookups(self, change: Change) -> Iterable[Lookup]:
-        """The resources that ``verify_deletion`` needs, in their state after the whole request."""
-        return ()
-
-    def verify_deletion(self, change: Change, found: Found) -> None:
+    async def verify_deletion(self, change: Change, reader: Reader) -> None:
         """Check a deletion against the whole request. Raises subclasses of ``ApiError``."""
 
 

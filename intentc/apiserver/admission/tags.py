@@ -12,8 +12,9 @@ from intentc.model.names import Name
 
 from ..documents import Document
 from ..errors import BadRequest
+from ..reader import Reader
 from ..sources import Source
-from .rules import ByName, Change, Found, Lookup, Number, Release, Rules
+from .rules import Change, Number, Release, Rules
 
 POOL, TYPE_POOL = "tag_id", "tag_type_id"
 _KNOWN_TYPES = {
@@ -44,11 +45,7 @@ class TagRules(Rules):
             if isinstance(document.get("fq_name"), list):
                 document["fq_name"] = [*document["fq_name"][:-1], name]
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        if change.before is None and (change.after or {}).get(_TYPE):
-            yield _type_of(change.after or {})
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if change.before is not None:
             _reject_changes(change, (_TYPE, _VALUE, "display_name", _ID, _TYPE_REFS))
@@ -58,9 +55,10 @@ class TagRules(Rules):
                 raise BadRequest(f"{field} is missing; give tag_type_name and tag_value, such as application and web")
         _reject_given(change, (_ID, _TYPE_REFS))
         after[_TYPE] = after[_TYPE].lower()
-        lookup = _type_of(after)
-        uuid = found[lookup][0]["uuid"] if found[lookup] else uuids.uuid(Name(_KIND, lookup.fq_name))
-        after[_TYPE_REFS] = [{"uuid": uuid, "to": list(lookup.fq_name)}]
+        name = Name(_KIND, (after[_TYPE],))
+        existing = await reader.by_name(name)
+        uuid = existing["uuid"] if existing is not None else uuids.uuid(name)
+        after[_TYPE_REFS] = [{"uuid": uuid, "to": list(name.fq_name)}]
         _fill_known_id(after, after[_TYPE], _ID)
 
     def numbers(self, change: Change) -> Iterable[Number | Release]:
@@ -82,7 +80,7 @@ class TagTypeRules(Rules):
     kind: ClassVar[str] = _KIND
     takes_numbers: ClassVar[bool] = True
 
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if change.before is not None:
             _reject_changes(change, ("display_name", _TYPE_ID))
@@ -94,10 +92,6 @@ class TagTypeRules(Rules):
         if change.after is None:
             return (Release(TYPE_POOL, _type_owner(change.old["fq_name"][-1])),)
         return _type_number(change.after["fq_name"][-1], _TYPE_ID) if change.before is None else ()
-
-
-def _type_of(tag: Document) -> ByName:
-    return ByName(_KIND, (str(tag[_TYPE]).lower(),))
 
 
 def _type_number(name: str, field: str) -> tuple[Number, ...]:

@@ -6,29 +6,18 @@ A network has numbers, a primary routing instance, connections, route targets, B
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from itertools import count
 from typing import ClassVar
 
-from intentc.model.names import Name
+from intentc.model.names import Key, Name
 
 from ..documents import Document
 from ..errors import BadRequest, Conflict, Forbidden
+from ..reader import Reader
 from ..sources import Source
 from . import bgp, route_targets
-from .rules import (
-    AddressAction,
-    ByUuid,
-    Change,
-    ChildrenOf,
-    Found,
-    Lookup,
-    Number,
-    Referrers,
-    Release,
-    Rules,
-    subnet_changes,
-)
+from .rules import AddressAction, Change, Number, Release, Rules, subnet_changes
 from .subnets import check_overlaps, completed, entries_of, flat_subnets, own_subnets
 
 POOL = "virtual_network_id"
@@ -49,59 +38,39 @@ class VirtualNetworkRules(Rules):
     takes_numbers: ClassVar[bool] = True
     restores_companions: ClassVar[bool] = True
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        return (*self._joined(change), *self._ipams(change))
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
         if change.changes("virtual_network_network_id") and not change.privileged:
             raise Forbidden("virtual_network_network_id is given by the server; leave it out")
         _check_provider_properties(change)
         if _joins(change):
-            others = [network for lookup in self._joined(change) for network in found[lookup]]
-            _check_provider(change, after, others)
+            _check_provider(change, after, await self._joined(change, reader))
         _check_users_targets(after)
         if _IPAM_REFS in change.given and after.get(_IPAM_REFS):
             after[_IPAM_REFS] = _completed(change, after, uuids)
-            ipams = [ipam for lookup in self._ipams(change) for ipam in found[lookup]]
+            ipams = [await reader.by_uuid(IPAM, reference["uuid"]) or {} for reference in after[_IPAM_REFS]]
             check_overlaps([*own_subnets(after), *(one for ipam in ipams for one in flat_subnets(ipam))], _IPAM_REFS)
 
-    def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        yield from route_targets.lookups_of_lists(self.kind, change)
-        yield from bgp.lookups_of_network(change)
+    async def verify(self, change: Change, reader: Reader) -> None:
+        await route_targets.check_lists(self.kind, change, reader)
+        await bgp.check_network(change, reader)
 
-    def verify(self, change: Change, found: Found) -> None:
-        route_targets.check_lists(self.kind, change, found)
-        bgp.check_network(change, found)
-
-    def address_lookups(self, change: Change) -> Iterable[Lookup]:
-        for reference in _left_ipams(change):
-            yield _ipam(reference)
-            yield self._instance_ips(change)
-
-    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
+    async def addresses(self, change: Change, reader: Reader) -> AsyncIterator[AddressAction]:
         before, after = own_subnets(change.before or {}), own_subnets(change.after or {})
-        yield from subnet_changes(before, after, _IPAM_REFS, forced=change.after is None)
+        for action in subnet_changes(before, after, _IPAM_REFS, forced=change.after is None):
+            yield action
         for reference in _left_ipams(change):
-            for ipam in found[_ipam(reference)]:
-                _check_unused(ipam, found[self._instance_ips(change)])
+            ipam = await reader.by_uuid(IPAM, reference["uuid"])
+            instance_ips = await reader.referrers([Key(self.kind, change.uuid)], "instance_ip")
+            _check_unused(ipam or {}, instance_ips)
 
-    def _joined(self, change: Change) -> Iterable[Lookup]:
+    async def _joined(self, change: Change, reader: Reader) -> list[Document]:
         """The networks that a change may connect with this one."""
-        if _joins(change):
-            for reference in (change.after or {}).get("virtual_network_refs") or ():
-                yield ByUuid(self.kind, reference["uuid"])
-            if change.before is not None:
-                yield Referrers(ByUuid(self.kind, change.uuid), self.kind)
-
-    def _ipams(self, change: Change) -> Iterable[Lookup]:
-        """The IPAMs whose subnets must not overlap with the network's."""
-        if _IPAM_REFS in change.given:
-            for reference in (change.after or {}).get(_IPAM_REFS) or ():
-                yield _ipam(reference)
-
-    def _instance_ips(self, change: Change) -> Referrers:
-        return Referrers(ByUuid(self.kind, change.uuid), "instance_ip")
+        references = change.new.get("virtual_network_refs") or ()
+        found = [await reader.by_uuid(self.kind, reference["uuid"]) for reference in references]
+        if change.before is not None:
+            found += await reader.referrers([Key(self.kind, change.uuid)], self.kind)
+        return [network for network in found if network is not None]
 
     def numbers(self, change: Change) -> Iterable[Number | Release]:
         owner = _vxlan_owner(change.after or change.before or {})
@@ -141,17 +110,14 @@ class BridgeDomainRules(Rules):
 
     kind: ClassVar[str] = "bridge_domain"
 
-    def lookups(self, change: Change) -> Iterable[Lookup]:
-        if change.before is None:
-            yield ChildrenOf((change.after or {}).get("parent_uuid", ""), self.kind)
-
-    def admit(self, change: Change, found: Found, uuids: Source) -> None:
-        for lookup in self.lookups(change):
-            for other in found[lookup]:
-                raise BadRequest(
-                    f"a network has one bridge domain at most, and {':'.join(other['fq_name'])} is there already; "
-                    f"update it, or delete it first"
-                )
+    async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
+        if change.before is not None:
+            return
+        for other in await reader.children(change.new.get("parent_uuid", ""), self.kind):
+            raise BadRequest(
+                f"a network has one bridge domain at most, and {':'.join(other['fq_name'])} is there already; update "
+                f"it, or delete it first"
+            )
 
 
 def _primary_instance(network: Document) -> Name:
@@ -216,10 +182,6 @@ def _left_ipams(change: Change) -> list[Document]:
         return []
     kept = {reference["uuid"] for reference in change.after.get(_IPAM_REFS) or ()}
     return [reference for reference in change.before.get(_IPAM_REFS) or () if reference["uuid"] not in kept]
-
-
-def _ipam(reference: Document) -> ByUuid:
-    return ByUuid(IPAM, reference["uuid"])
 
 
 def _check_unused(ipam: Document, instance_ips: Iterable[Document]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
@@ -20,35 +20,35 @@ _DAY = 86_400
 
 
 class Annotations(msgspec.Struct, frozen=True):
-    """What an Ingress sets. Empty texts, lists and zeros: not set."""
+    """What an Ingress sets, each with the function that reads it. Empty texts, lists and zeros: not set."""
 
-    backend_path_prefix: str = ""
-    backend_hostname: str = ""
-    backend_protocol: str = ""
+    backend_path_prefix: Annotated[str, _text] = ""
+    backend_hostname: Annotated[str, _host] = ""
+    backend_protocol: Annotated[str, _protocol] = ""
     """Http, Https, or empty."""
-    health_probe_hostname: str = ""
-    health_probe_path: str = ""
-    health_probe_port: int = 0
-    health_probe_status_codes: tuple[str, ...] = ()
-    health_probe_interval: int = 0
-    health_probe_timeout: int = 0
-    health_probe_unhealthy_threshold: int = 0
-    cookie_based_affinity: bool = False
-    cookie_based_affinity_distinct_name: bool = False
-    request_timeout: int = 30
-    connection_draining: bool = False
-    connection_draining_timeout: int = 30
-    ssl_redirect: bool = False
-    appgw_ssl_certificate: str = ""
-    appgw_ssl_profile: str = ""
-    appgw_trusted_root_certificate: tuple[str, ...] = ()
-    use_private_ip: bool = False
-    override_frontend_port: int = 0
-    hostname_extension: tuple[str, ...] = ()
-    waf_policy_for_path: str = ""
-    rewrite_rule_set: str = ""
-    rewrite_rule_set_custom_resource: str = ""
-    rule_priority: int = 0
+    health_probe_hostname: Annotated[str, _text] = ""
+    health_probe_path: Annotated[str, _text] = ""
+    health_probe_port: Annotated[int, _number(1, 65_535)] = 0
+    health_probe_status_codes: Annotated[tuple[str, ...], _codes] = ()
+    health_probe_interval: Annotated[int, _number(1, _DAY)] = 0
+    health_probe_timeout: Annotated[int, _number(1, _DAY)] = 0
+    health_probe_unhealthy_threshold: Annotated[int, _number(1, 20)] = 0
+    cookie_based_affinity: Annotated[bool, _bool] = False
+    cookie_based_affinity_distinct_name: Annotated[bool, _bool] = False
+    request_timeout: Annotated[int, _number(1, _DAY)] = 30
+    connection_draining: Annotated[bool, _bool] = False
+    connection_draining_timeout: Annotated[int, _number(1, 3600)] = 30
+    ssl_redirect: Annotated[bool, _bool] = False
+    appgw_ssl_certificate: Annotated[str, _text] = ""
+    appgw_ssl_profile: Annotated[str, _text] = ""
+    appgw_trusted_root_certificate: Annotated[tuple[str, ...], _list] = ()
+    use_private_ip: Annotated[bool, _bool] = False
+    override_frontend_port: Annotated[int, _number(1, 64_999)] = 0
+    hostname_extension: Annotated[tuple[str, ...], _list] = ()
+    waf_policy_for_path: Annotated[str, _policy] = ""
+    rewrite_rule_set: Annotated[str, _text] = ""
+    rewrite_rule_set_custom_resource: Annotated[str, _text] = ""
+    rule_priority: Annotated[int, _number(1, 20_000)] = 0
 
     @property
     def sets_probe(self) -> bool:
@@ -147,30 +147,7 @@ def _policy(text: str) -> str:
 
 
 _READERS: Mapping[str, Callable[[str], Any]] = {
-    "backend-path-prefix": _text,
-    "backend-hostname": _host,
-    "backend-protocol": _protocol,
-    "health-probe-hostname": _text,
-    "health-probe-path": _text,
-    "health-probe-port": _number(1, 65_535),
-    "health-probe-status-codes": _codes,
-    "health-probe-interval": _number(1, _DAY),
-    "health-probe-timeout": _number(1, _DAY),
-    "health-probe-unhealthy-threshold": _number(1, 20),
-    "cookie-based-affinity": _bool,
-    "cookie-based-affinity-distinct-name": _bool,
-    "request-timeout": _number(1, _DAY),
-    "connection-draining": _bool,
-    "connection-draining-timeout": _number(1, 3600),
-    "ssl-redirect": _bool,
-    "appgw-ssl-certificate": _text,
-    "appgw-ssl-profile": _text,
-    "appgw-trusted-root-certificate": _list,
-    "use-private-ip": _bool,
-    "override-frontend-port": _number(1, 64_999),
-    "hostname-extension": _list,
-    "waf-policy-for-path": _policy,
-    "rewrite-rule-set": _text,
-    "rewrite-rule-set-custom-resource": _text,
-    "rule-priority": _number(1, 20_000),
+    field.replace("_", "-"): get_args(hint)[1]
+    for field, hint in get_type_hints(Annotations, include_extras=True).items()
 }
+"""The name of an annotation after the prefix → how its text is read."""

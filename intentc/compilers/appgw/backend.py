@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .backend_settings import ChosenPath, PodProbe, backend_settings, pod_probe, probe, protocol_of
+from .backend_settings import PodProbe, backend_settings, pod_probe, probe, protocol_of
 from .backend_uses import BackendUse
 from .backends import EndpointPort, candidates, is_tcp, resolved, without_service
 from .pool import behind_service
-from .settings import settings
 from .sub_resource_names import PROBES, ROOTS, SETTINGS, limited, sub_id
 from .this_gateway import given_name, of_ingress, sub_resource, this_gateway, wanted_name
 
@@ -29,13 +28,10 @@ class BackendIntent(Intent):
     kind = "appgw_backend"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        use: BackendUse
         ((_, use),) = ctx.contributions(self.kind, self.uuid)
-        yield from self._of(ctx, use)
-
-    def _of(self, ctx: Context, use: BackendUse) -> Iterator[Claim | Fact]:
-        config = settings(ctx)
-        here, names = this_gateway(ctx, config), config.names
-        gateway = here.id
+        here = this_gateway(ctx)
+        gateway, config, names = here.id, here.config, here.config.names
         namespace, ingress, service_name, port = use.owner.namespace, use.owner.name, use.service, use.port
         service = ctx.find("service", (namespace, service_name))
         pods = _pods(ctx, namespace, service)
@@ -51,7 +47,7 @@ class BackendIntent(Intent):
             name = names.probe(*source)
             yield wanted_name(PROBES, name, source, use.owner)
             probe_name = given_name(ctx, PROBES, name, source, use.owner)
-            content = probe(use.chosen or ChosenPath(), use.annotations, said, protocol=protocol, tier=here.tier)
+            content = probe(use.chosen, use.annotations, said, protocol=protocol, tier=here.tier)
             yield sub_resource(
                 self, "appgw_probe", gateway, PROBES, probe_name, content, origins, owners=[use.owner.shown]
             )

@@ -56,48 +56,27 @@ def pod_probe(containers: Iterable[Any], number: int) -> PodProbe | None:
 
 
 def probe(
-    chosen: ChosenPath, annotations: Annotations, pod: PodProbe | None, *, protocol: str, tier: str
+    chosen: ChosenPath | None = None,
+    annotations: Annotations | None = None,
+    pod: PodProbe | None = None,
+    *,
+    protocol: str,
+    tier: str = "",
 ) -> dict[str, Any]:
-    """The properties of a probe. ``protocol``: that of the backend's settings; ``tier``: of the gateway."""
-    pod = pod or PodProbe()
+    """The properties of a probe; with a ``protocol`` (Http or Https) alone those of the default one. ``tier``: of the
+    gateway."""
+    chosen, annotations, pod = chosen or ChosenPath(), annotations or Annotations(), pod or PodProbe()
     host = annotations.health_probe_hostname or pod.host or annotations.backend_hostname or chosen.host
     path = annotations.health_probe_path or pod.path or annotations.backend_path_prefix or chosen.path
     port = 0 if tier in _OLD_TIERS else annotations.health_probe_port or pod.port
-    return _properties(
-        protocol,
-        host=host,
-        path=path[:-1] if path.endswith("*") else path,
-        interval=annotations.health_probe_interval or pod.interval,
-        timeout=annotations.health_probe_timeout or pod.timeout,
-        failures=annotations.health_probe_unhealthy_threshold or pod.failures,
-        codes=annotations.health_probe_status_codes,
-        port=port,
-    )
-
-
-def default_probe(protocol: str) -> dict[str, Any]:
-    """The properties of the default probe for ``protocol``: Http or Https."""
-    return _properties(protocol)
-
-
-def _properties(
-    protocol: str,
-    *,
-    host: str = "",
-    path: str = "",
-    interval: int = 0,
-    timeout: int = 0,
-    failures: int = 0,
-    codes: tuple[str, ...] = (),
-    port: int = 0,
-) -> dict[str, Any]:
+    codes = annotations.health_probe_status_codes
     return {
         "protocol": protocol,
         "host": host or "localhost",
-        "path": path or "/",
-        "interval": interval or 30,
-        "timeout": timeout or 30,
-        "unhealthyThreshold": failures or 3,
+        "path": path.removesuffix("*") or "/",
+        "interval": annotations.health_probe_interval or pod.interval or 30,
+        "timeout": annotations.health_probe_timeout or pod.timeout or 30,
+        "unhealthyThreshold": annotations.health_probe_unhealthy_threshold or pod.failures or 3,
         "pickHostNameFromBackendHttpSettings": False,
         "minServers": 0,
         "match": {"statusCodes": list(codes)} if codes else {},

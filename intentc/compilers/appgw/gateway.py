@@ -15,8 +15,8 @@ from .listener_contents import Listener, Resolver
 from .path_patterns import prohibited_targets
 from .settings import MARKED, PROHIBITED, Settings, settings
 from .sites import HTTP, PLAIN_PORT, PRIVATE, PUBLIC, Site
-from .sub_resource_names import CERTIFICATES, LISTENERS, PROFILES, REWRITES, ROOTS, RULES
-from .this_gateway import Present, port_id, present, sub_resource
+from .sub_resource_names import CERTIFICATES, LISTENERS, PROFILES, REWRITES, ROOTS, RULES, gateway_id
+from .this_gateway import NOBODY, THIS, Present, port_id, sub_resource
 
 _MANAGED_BY = "managed-by-k8s-ingress"
 _CLUSTER = "ingress-for-aks-cluster-id"
@@ -29,8 +29,8 @@ class GatewayIntent(Intent):
         config = settings(ctx)
         if self.name != config.name:
             return
-        here = present(self.id, self.sku_tier, config)
-        yield Fact("appgw_present", self.name, here)
+        here = Present(config.gateway or self.id or gateway_id(NOBODY, "unknown", config.name), self.sku_tier, config)
+        yield Fact("appgw_present", THIS, here)
         yield from self._facts(config)
         targets = prohibited_targets(ctx) if config.ownership == PROHIBITED else ()
         is_closed = config.ownership == PROHIBITED and not targets
@@ -45,7 +45,7 @@ class GatewayIntent(Intent):
             targets=[{"hostname": one.hostname, "paths": list(one.paths)} for one in targets],
         )
         if not is_closed and not ctx.contributed("appgw_listener_use", "all"):
-            yield from self._default_listener(ctx, config, here)
+            yield from self._default_listener(ctx, here)
 
     def _facts(self, config: Settings) -> Iterator[Fact]:
         yield from (Fact("appgw_frontend", which, one) for which, one in self._frontends().items())
@@ -75,13 +75,13 @@ class GatewayIntent(Intent):
             found.setdefault(port, set()).update(hosts)
         return {port: tuple(sorted(sites)) for port, sites in found.items()}
 
-    def _default_listener(self, ctx: Context, config: Settings, here: Present) -> Iterator[Claim | Fact]:
+    def _default_listener(self, ctx: Context, here: Present) -> Iterator[Claim | Fact]:
         """A gateway must have a listener: all names, HTTP, with the default pool."""
         frontends = self._frontends()
         if not frontends:
             return
         which = PUBLIC if PUBLIC in frontends else PRIVATE
-        gateway, site = here.id, Site(which, PLAIN_PORT, HTTP, "")
+        gateway, config, site = here.id, here.config, Site(which, PLAIN_PORT, HTTP, "")
         listener = Listener(gateway, config.names, (site,))
         policies = sorted(value for _, value in ctx.contributions("appgw_default_policy", "all"))
         policy = policies[0][1] if policies else ""

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, status
 
-from . import listener_certificates as certificates
 from .annotations import Annotations, read_annotations
 from .backend_uses import backend_uses, rule_contents
-from .listener_certificates import covered_names
+from .listener_certificates import covered_names, digest
 from .path_patterns import is_served
-from .settings import Settings, settings
+from .settings import Settings
 from .site_claims import REJECTED, SiteClaims, frontend_of, left_out, rewrite_of
 from .sub_resource_names import Owner
 from .this_gateway import this_gateway
@@ -28,8 +27,7 @@ class IngressIntent(Intent):
     kind = "ingress"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        config = settings(ctx)
-        this_gateway(ctx, config)
+        config = this_gateway(ctx).config
         if not is_served(self, ctx, config) or not (self.rules or self.defaultBackend):
             return
         given = dict(self.metadata.annotations)
@@ -43,10 +41,10 @@ class IngressIntent(Intent):
         if self.rules and not any(rule.http.paths for rule in self.rules):
             ctx.problem("NoHTTPRules", "none of its rules has http paths, so it is ignored; write some")
             return
-        digest = self._digest(ctx, given, annotations)
+        said = self._digest(ctx, given, annotations)
         is_private = frontend_of(annotations, config) == "Private"
-        itself = {"created": owner.created, "digest": digest, "private": is_private}
-        if reason := left_out(self, ctx, config, annotations, digest):
+        itself = {"created": owner.created, "digest": said, "private": is_private}
+        if reason := left_out(self, ctx, config, annotations, said):
             ctx.problem(reason.reason, f"{reason.message}. Until then it has no part in the gateway")
             if reason.reason == REJECTED:
                 # What is behind it stays compiled: the publisher tries again when that changes.
@@ -81,7 +79,7 @@ class IngressIntent(Intent):
         found = hashlib.sha256(repr(said).encode())
         for name in sorted({entry.secretName for entry in self.tls if entry.secretName}):
             secret = ctx.find("secret", (self.fq_name[0], name))
-            found.update(certificates.digest(secret).encode() if secret is not None else b"-")
+            found.update(digest(secret).encode() if secret is not None else b"-")
         namespace, is_resource, name = rewrite_of(self, annotations).partition("|")
         if is_resource and (rewrite := ctx.find("azure_application_gateway_rewrite", (namespace, name))) is not None:
             found.update(repr(rewrite.rewriteRules).encode())

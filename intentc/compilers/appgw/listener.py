@@ -13,18 +13,18 @@ from intentc import Claim, Context, Fact, Intent, Source
 
 from .listener_contents import Listener, Resolver, redirect
 from .path_maps import PathMap, RuleContent, path_map
-from .settings import Settings, settings
+from .settings import Settings
 from .sites import HTTPS, Share, listeners
 from .sites import Claim as SiteClaim
 from .sub_resource_names import CERTIFICATES, LISTENERS, PATH_MAPS, REDIRECTS, RULES, Owner
-from .this_gateway import given_name, known, of_ingress, port_id, sub_resource, this_gateway
+from .this_gateway import Present, given_name, known, of_ingress, port_id, sub_resource, this_gateway
 
 
 class ListenerGroupIntent(Intent):
     kind = "appgw_listener_group"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        config = settings(ctx)
+        here = this_gateway(ctx)
         shares: list[Share] = [value for _, value in ctx.contributions(self.kind, self.uuid)]
         claims = shares[0].claims
         contents: list[tuple[SiteClaim, RuleContent]] = [
@@ -32,14 +32,16 @@ class ListenerGroupIntent(Intent):
         ]
         found = path_map(contents)
         self._report(ctx, shares[0], found)
-        yield from self._certificate(shares[0])
+        sort, _, secret = shares[0].certificate.partition("|")
+        if sort == "secret":
+            yield Fact("appgw_certificate_use", secret, min(claim.owner for claim in claims))
         for together in listeners(shares):
-            yield from self._listener(ctx, config, together, found)
+            yield from self._listener(ctx, here, together, found)
 
     def _listener(
-        self, ctx: Context, config: Settings, shares: tuple[Share, ...], found: PathMap
+        self, ctx: Context, here: Present, shares: tuple[Share, ...], found: PathMap
     ) -> Iterator[Claim | Fact]:
-        share, gateway = shares[0], this_gateway(ctx, config).id
+        share, gateway, config = shares[0], here.id, here.config
         listener = Listener(gateway, config.names, tuple(one.site for one in shares))
         site, owners = share.site, sorted({claim.owner for claim in share.claims})
         shown = [owner.shown for owner in owners]
@@ -114,12 +116,6 @@ class ListenerGroupIntent(Intent):
         name = config.names.certificate(namespace, secret)
         owner = min(claim.owner for claim in share.claims)
         return given_name(ctx, CERTIFICATES, name, (namespace, secret), owner)
-
-    def _certificate(self, share: Share) -> Iterator[Fact]:
-        """The use of a Secret's certificate."""
-        sort, _, rest = share.certificate.partition("|")
-        if sort == "secret":
-            yield Fact("appgw_certificate_use", rest, min(claim.owner for claim in share.claims))
 
     def _report(self, ctx: Context, share: Share, found: PathMap) -> None:
         site = share.site

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from intentc import Context
 
-from .path_maps import Route, RuleContent
+from .path_maps import Route
 from .settings import Settings
 from .sites import HTTPS, Site
 from .sub_resource_names import (
@@ -94,29 +94,17 @@ class Listener:
         return {**listener, "ruleType": "Basic", **defaults.of_rule()}
 
 
-def redirect_id(gateway: str, names: Names, target: Site) -> str:
-    """The id of the redirect to the HTTPS site ``target``."""
-    return sub_id(gateway, REDIRECTS, _redirect_name(names, target))
-
-
 def redirect(gateway: str, names: Names, target: Site) -> tuple[str, dict[str, Any]]:
     """The name and the properties of the redirect to the HTTPS site ``target``."""
-    return _redirect_name(names, target), {
+    assert target.protocol == HTTPS
+    hosts = (target.name,) if target.name else ()
+    full = names.listener(listener_mark(target.frontend, target.port, hosts))
+    return limited(names.redirect(full)), {
         "redirectType": "Permanent",
-        "targetListener": {"id": sub_id(gateway, LISTENERS, limited(_full_name(names, target)))},
+        "targetListener": {"id": sub_id(gateway, LISTENERS, limited(full))},
         "includePath": True,
         "includeQueryString": True,
     }
-
-
-def _redirect_name(names: Names, target: Site) -> str:
-    return limited(names.redirect(_full_name(names, target)))
-
-
-def _full_name(names: Names, target: Site) -> str:
-    assert target.protocol == HTTPS
-    hosts = (target.name,) if target.name else ()
-    return names.listener(listener_mark(target.frontend, target.port, hosts))
 
 
 def _references(**ids: str) -> dict[str, Any]:
@@ -167,7 +155,8 @@ class Resolver:
             target = Site(self._site.frontend, route.claim.target, HTTPS, self._site.name)
             if target not in self.redirect_targets:
                 self.redirect_targets.append(target)
-            return Defaults(redirect=redirect_id(self._gateway, self._config.names, target))
+            name, _ = redirect(self._gateway, self._config.names, target)
+            return Defaults(redirect=sub_id(self._gateway, REDIRECTS, name))
         state = known(self._ctx, "appgw_backend_state", route.backend)
         pool = state.pool
         if not pool:
@@ -176,13 +165,14 @@ class Resolver:
         return Defaults(
             pool=sub_id(self._gateway, POOLS, pool),
             settings=sub_id(self._gateway, SETTINGS, state.settings),
-            rewrite=self._rewrite(route.content, route),
+            rewrite=self._rewrite(route),
         )
 
-    def _rewrite(self, content: RuleContent, route: Route) -> str:
-        namespace, is_resource, resource = content.rewrite.partition("|")
+    def _rewrite(self, route: Route) -> str:
+        rewrite = route.content.rewrite
+        namespace, is_resource, resource = rewrite.partition("|")
         if not is_resource:
-            return sub_id(self._gateway, REWRITES, content.rewrite) if content.rewrite else ""
+            return sub_id(self._gateway, REWRITES, rewrite) if rewrite else ""
         full = self._config.names.rewrite_set(namespace, resource)
         name = given_name(self._ctx, REWRITES, full, (namespace, resource), route.claim.owner)
         return sub_id(self._gateway, REWRITES, name)

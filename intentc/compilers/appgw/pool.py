@@ -13,7 +13,6 @@ import msgspec
 from intentc import Claim, Context, Fact, Intent
 
 from .backends import EndpointPort, is_tcp
-from .settings import settings
 from .sub_resource_names import POOLS, Owner
 from .this_gateway import given_name, of_ingress, sub_resource, this_gateway, wanted_name
 
@@ -111,7 +110,8 @@ class PoolUseIntent(Intent):
     kind = "appgw_pool_use"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        config = settings(ctx)
+        here = this_gateway(ctx)
+        config = here.config
         namespace, service_name, port, number = self.uuid.split("|")
         owners: list[Owner] = sorted(value for _, value in ctx.contributions(self.kind, self.uuid))
         service = ctx.find("service", (namespace, service_name))
@@ -135,7 +135,7 @@ class PoolUseIntent(Intent):
         yield Fact("appgw_pool_state", self.uuid, PoolState(name=name))
         origins = [of_ingress(owner) for owner in owners[:20]]
         content = {"backendAddresses": addresses}
-        yield sub_resource(self, "appgw_pool", this_gateway(ctx, config).id, POOLS, name, content, origins)
+        yield sub_resource(self, "appgw_pool", here.id, POOLS, name, content, origins)
 
 
 def behind_service(ctx: Context, namespace: str, service: str) -> Behind:

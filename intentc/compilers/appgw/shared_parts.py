@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, Source
 
-from .backend_settings import default_probe, default_settings
+from .backend_settings import default_settings, probe
 from .listener_certificates import digest, wrong_with
-from .settings import settings
 from .sub_resource_names import CERTIFICATES, POOLS, PORTS, PROBES, REWRITES, SETTINGS, Owner, limited, sub_id
-from .this_gateway import Origin, given_name, of_ingress, port_name, sub_resource, this_gateway, wanted_name
+from .this_gateway import given_name, of_ingress, port_name, sub_resource, this_gateway, wanted_name
 
 
 def rewrite_set(rules: tuple[Any, ...]) -> dict[str, Any]:
@@ -57,10 +56,9 @@ class PortUseIntent(Intent):
     kind = "appgw_port_use"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        config = settings(ctx)
-        number = int(self.uuid)
-        name = port_name(ctx, config.names, number)
-        yield sub_resource(self, "appgw_port", this_gateway(ctx, config).id, PORTS, name, {"port": number}, ())
+        here, number = this_gateway(ctx), int(self.uuid)
+        name = port_name(ctx, here.config.names, number)
+        yield sub_resource(self, "appgw_port", here.id, PORTS, name, {"port": number}, ())
 
 
 class CertificateUseIntent(Intent):
@@ -69,9 +67,9 @@ class CertificateUseIntent(Intent):
     kind = "appgw_certificate_use"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        config = settings(ctx)
+        here = this_gateway(ctx)
         (namespace, secret), owner = _used(self, ctx)
-        full = config.names.certificate(namespace, secret)
+        full = here.config.names.certificate(namespace, secret)
         yield wanted_name(CERTIFICATES, full, (namespace, secret), owner)
         found = ctx.find("secret", (namespace, secret))
         if found is None or wrong_with(namespace, secret, found) is not None:
@@ -80,11 +78,11 @@ class CertificateUseIntent(Intent):
         yield sub_resource(
             self,
             "appgw_certificate",
-            this_gateway(ctx, config).id,
+            here.id,
             CERTIFICATES,
             name,
             {},
-            [Origin("secret", f"{namespace}:{secret}"), of_ingress(owner, "tls")],
+            [Source("secret", f"{namespace}:{secret}"), of_ingress(owner, "tls")],
             secret=f"{namespace}:{secret}",
             digest=digest(found),
         )
@@ -96,17 +94,17 @@ class RewriteUseIntent(Intent):
     kind = "appgw_rewrite_use"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        config = settings(ctx)
+        here = this_gateway(ctx)
         (namespace, name), owner = _used(self, ctx)
-        full = config.names.rewrite_set(namespace, name)
+        full = here.config.names.rewrite_set(namespace, name)
         yield wanted_name(REWRITES, full, (namespace, name), owner)
         found = ctx.find("azure_application_gateway_rewrite", (namespace, name))
         if found is None:
             return
         own = given_name(ctx, REWRITES, full, (namespace, name), owner)
-        origins = [Origin(found.kind, f"{namespace}:{name}"), of_ingress(owner)]
+        origins = [Source(found.kind, f"{namespace}:{name}"), of_ingress(owner)]
         content = rewrite_set(found.rewriteRules)
-        yield sub_resource(self, "appgw_rewrite_set", this_gateway(ctx, config).id, REWRITES, own, content, origins)
+        yield sub_resource(self, "appgw_rewrite_set", here.id, REWRITES, own, content, origins)
 
 
 class DefaultUseIntent(Intent):
@@ -115,8 +113,8 @@ class DefaultUseIntent(Intent):
     kind = "appgw_default_use"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        config = settings(ctx)
-        gateway, names = this_gateway(ctx, config).id, config.names
+        here = this_gateway(ctx)
+        gateway, names = here.id, here.config.names
         content: dict[str, Any]
         if self.uuid == "pool":
             name, content = limited(names.default_pool()), {"backendAddresses": []}
@@ -128,7 +126,7 @@ class DefaultUseIntent(Intent):
             yield Fact("appgw_default_use", "probe-Http", "")
         else:
             protocol = self.uuid.removeprefix("probe-")
-            name, content = limited(names.default_probe(protocol)), default_probe(protocol)
+            name, content = limited(names.default_probe(protocol)), probe(protocol=protocol)
             yield sub_resource(self, "appgw_probe", gateway, PROBES, name, content, ())
 
 

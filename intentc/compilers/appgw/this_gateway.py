@@ -11,26 +11,18 @@ from typing import Any
 
 import msgspec
 
-from intentc import Claim, Context, Fact, Intent, Waiting
+from intentc import Claim, Context, Fact, Intent, Source, Waiting
 
 from .settings import Settings
 from .sites import HTTP, HTTPS, Site
-from .sub_resource_names import PORTS, Names, Owner, distinct, gateway_id, limited, sub_id
+from .sub_resource_names import PORTS, Names, Owner, distinct, limited, sub_id
 
 MOST_ORIGINS = 20
 """The most origins that one object lists: the list must not grow with the number of Ingresses."""
 
 
-class Origin(msgspec.Struct, frozen=True, order=True):
-    """The user's resource and field that a sub-resource comes from; ``name``: namespace:name."""
-
-    kind: str
-    name: str
-    field: str = ""
-
-
-def of_ingress(owner: Owner, field: str = "") -> Origin:
-    return Origin("ingress", owner.shown, field)
+def of_ingress(owner: Owner, field: str = "") -> Source:
+    return Source("ingress", owner.shown, field)
 
 
 def sub_resource(
@@ -40,34 +32,33 @@ def sub_resource(
     collection: str,
     name: str,
     content: dict[str, Any],
-    origins: Iterable[Origin],
+    origins: Iterable[Source],
     **further: Any,
 ) -> Claim:
     """A claim that the gateway has the sub-resource ``name`` of ``collection`` with ``content`` as its properties."""
     config = {"id": sub_id(gateway, collection, name), "name": name, "properties": content}
-    first = sorted(set(origins))[:MOST_ORIGINS]
+    first = [one._asdict() for one in sorted(set(origins))[:MOST_ORIGINS]]
     return intent.owned(kind, (name,), config=config, origins=first, **further)
 
 
+THIS = "this"
+"""The only name of the fact ``appgw_present``."""
 NOBODY = "00000000-0000-0000-0000-000000000000"
 """The subscription of a gateway whose id nobody says."""
 
 
 class Present(msgspec.Struct, frozen=True):
-    """A gateway that the publisher has read (fact ``appgw_present``): its id, and the tier of its SKU."""
+    """The gateway that the publisher has read (fact ``appgw_present``): its id, the tier of its SKU, and the compiler's
+    settings."""
 
     id: str
     tier: str
+    config: Settings
 
 
-def present(own: str, tier: str, config: Settings) -> Present:
-    """The gateway of ``config``, of which ``own`` is the id that it says itself."""
-    return Present(config.gateway or own or gateway_id(NOBODY, "unknown", config.name), tier)
-
-
-def this_gateway(ctx: Context, config: Settings) -> Present:
+def this_gateway(ctx: Context) -> Present:
     """The gateway; the intent waits until the publisher has read it."""
-    found: Present = known(ctx, "appgw_present", config.name)
+    found: Present = known(ctx, "appgw_present", THIS)
     return found
 
 

@@ -13,7 +13,7 @@ from .backend_uses import BackendUse
 from .backends import EndpointPort, candidates, is_tcp, resolved, without_service
 from .pool import behind_service
 from .sub_resource_names import PROBES, ROOTS, SETTINGS, limited, sub_id
-from .this_gateway import given_name, of_ingress, sub_resource, this_gateway, wanted_name
+from .sub_resources import given_name, of_ingress, sub_resource, this_gateway, wanted_name
 
 
 class BackendState(msgspec.Struct, frozen=True):

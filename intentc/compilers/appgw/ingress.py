@@ -20,7 +20,7 @@ from .path_patterns import is_served
 from .settings import Settings
 from .site_claims import REJECTED, SiteClaims, frontend_of, left_out, rewrite_of
 from .sub_resource_names import Owner
-from .this_gateway import this_gateway
+from .sub_resources import this_gateway
 
 
 class IngressIntent(Intent):

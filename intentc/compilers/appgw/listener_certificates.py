@@ -26,7 +26,7 @@ _MISFITS = {
     Misfit.KEY: "tls.key is not a private key as PEM without a password",
     Misfit.PAIR: "tls.key is not the key of the certificate in tls.crt",
 }
-CHALLENGE = "/.well-known/acme-challenge/"
+CHALLENGE_PATH = "/.well-known/acme-challenge/"
 """Requests below this path are answered in the clear, so that a first certificate can be had."""
 
 

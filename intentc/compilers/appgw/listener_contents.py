@@ -29,7 +29,7 @@ from .sub_resource_names import (
     path_rule_id,
     sub_id,
 )
-from .this_gateway import given_name, known
+from .sub_resources import given_name, known
 
 
 class Defaults(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from .listener_certificates import CHALLENGE as CHALLENGES
+from .listener_certificates import CHALLENGE_PATH
 from .path_patterns import rank
 from .sites import CHALLENGE, REDIRECT, Claim
 
@@ -112,7 +112,7 @@ def _paths(claim: Claim, content: RuleContent) -> list[Path]:
     if claim.mode != CHALLENGE:
         return found
     # Not the bare half of a prefix: only what is below the path of challenges is served in the clear.
-    below = [tuple(one for one in path.patterns if one.startswith(CHALLENGES)) for path in found]
+    below = [tuple(one for one in path.patterns if one.startswith(CHALLENGE_PATH)) for path in found]
     return [
         msgspec.structs.replace(path, patterns=patterns, by_element=False)
         for path, patterns in zip(found, below, strict=True)
@@ -148,8 +148,3 @@ def _rules(claims: Sequence[tuple[Claim, RuleContent]], losses: list[Loss]) -> t
             backend = None if claim.mode == REDIRECT else path.backend
             found.append((rank(tuple(kept)), number, Route(claim, content, path, tuple(kept), backend)))
     return tuple(route for _, _, route in sorted(found, key=lambda one: one[:2]))
-
-
-def challenge_paths(content: RuleContent) -> tuple[int, ...]:
-    """The positions of the paths that are served in the clear for ACME challenges."""
-    return tuple(path.position for path in content.paths if path.written.startswith(CHALLENGES))

@@ -14,7 +14,7 @@ from intentc import Claim, Context, Fact, Intent
 
 from .backends import EndpointPort, is_tcp
 from .sub_resource_names import POOLS, Owner
-from .this_gateway import given_name, of_ingress, sub_resource, this_gateway, wanted_name
+from .sub_resources import given_name, of_ingress, sub_resource, this_gateway, wanted_name
 
 
 class PoolState(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from intentc import Claim, Context, Fact, Intent, Source
 from .backend_settings import default_settings, probe
 from .listener_certificates import digest, wrong_with
 from .sub_resource_names import CERTIFICATES, POOLS, PORTS, PROBES, REWRITES, SETTINGS, Owner, limited, sub_id
-from .this_gateway import given_name, of_ingress, port_name, sub_resource, this_gateway, wanted_name
+from .sub_resources import given_name, of_ingress, port_name, sub_resource, this_gateway, wanted_name
 
 
 def rewrite_set(rules: tuple[Any, ...]) -> dict[str, Any]:

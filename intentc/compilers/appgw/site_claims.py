@@ -2,8 +2,8 @@
 (docs/appgw.md §6.5, §6.6); and why an Ingress is left out as a whole (§9).
 
 A name with an entry in ``tls`` is never served in the clear: without a usable certificate it has no site, except for
-the paths of ACME challenges. ``site.py`` settles what several Ingresses claim. Whether an Ingress fits is decided by
-``bridges/azure/document``.
+the paths of ACME challenges. The intent of a site settles what several Ingresses claim, and joins other sites in a
+listener (``listener_group.py``). Whether an Ingress fits is decided by ``bridges/azure/document``.
 
 State: of one Ingress, which problems it has reported, and which paths are reserved.
 """
@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from intentc import Context, Fact, View
+import msgspec
+
+from intentc import Context, Fact, Intent, View
 
 from .annotations import PREFIX, Annotations
 from .backend_uses import ALONE
-from .listener_certificates import covering_owner, entry_for, wrong_with
-from .path_maps import RuleContent, challenge_paths
+from .listener_certificates import CHALLENGE_PATH, covering_owner, entry_for, wrong_with
+from .path_maps import RuleContent
 from .path_patterns import Target, prohibited_targets
 from .settings import PROHIBITED, Settings
 from .sites import (
@@ -35,10 +37,11 @@ from .sites import (
     Site,
     is_wildcard,
     names_of,
+    settled,
     without_certificate,
 )
 from .sub_resource_names import CERTIFICATES, PROFILES, REWRITES, ROOTS, Owner
-from .this_gateway import is_installed
+from .sub_resources import foreign_listener, is_installed, protocol_holder
 
 REJECTED = "Rejected"
 """The reason of an Ingress that Azure rejected."""
@@ -168,7 +171,8 @@ class SiteClaims:
             redirects = False
         secure = given.override_frontend_port or SECURE_PORT
         plain = given.override_frontend_port or PLAIN_PORT
-        challenges = tuple(one for one in challenge_paths(content) if one in paths)
+        solving = (path.position for path in content.paths if path.written.startswith(CHALLENGE_PATH))
+        challenges = tuple(one for one in solving if one in paths)
         catches_all = any(path.catch_all for path in content.paths if path.position in paths)
         common: dict[str, Any] = {
             "policy": given.waf_policy_for_path if catches_all else "",
@@ -237,3 +241,63 @@ class SiteClaims:
         if (reason, message) not in self._reported:
             self._reported.add((reason, message))
             self._ctx.problem(reason, message)
+
+
+class SiteIntent(Intent):
+    """Claims that can't be met are left out. A name that any Ingress has in ``tls`` is served in the clear to nobody
+    but solvers of ACME challenges."""
+
+    kind = "appgw_site"
+
+    def evaluate(self, ctx: Context) -> Iterable[Fact]:
+        site = Site.of(self.uuid)
+        claims: list[Claim] = sorted(claim for _, found in ctx.contributions(self.kind, self.uuid) for claim in found)
+        # A closed site is not there: it contends for no port.
+        claims = list(self._closed(ctx, site, claims))
+        claims = [claim for claim in claims if self._is_possible(ctx, site, claim)]
+        if not claims:
+            return
+        share, conflicts = settled(site, claims)
+        for conflict in conflicts:
+            message = f"{_shown(site)}: Ingress {conflict.winner.owner.shown} has another one, which counts"
+            ctx.problem_on("ingress", conflict.loser.owner.shown, conflict.reason, message)
+        yield Fact("appgw_listener_group", share.group, share)
+
+    def _closed(self, ctx: Context, site: Site, claims: list[Claim]) -> Iterator[Claim]:
+        """The claims without what must not be served in the clear; reports what is left out (docs/appgw.md §6.5)."""
+        covering = covering_owner(ctx, site.name) if site.protocol == HTTP else None
+        for claim in claims:
+            if covering is None or claim.mode != SERVE:
+                yield claim
+                continue
+            left = without_certificate(site, claim)
+            if left is None or set(claim.paths) != set(left.paths):
+                message = (
+                    f"{_shown(site)} is not served, since Ingress {covering.shown} has the name in tls; add it to tls"
+                    " here, too, or remove it there"
+                )
+                ctx.problem_on("ingress", claim.owner.shown, "CoveredByTLS", message)
+            if left is not None:
+                yield left
+
+    def _is_possible(self, ctx: Context, site: Site, claim: Claim) -> bool:
+        """Whether a claim can be met; reports why it can't."""
+        if foreign := foreign_listener(ctx, site):
+            message = (
+                f"{_shown(site)} is the gateway's listener {foreign}'s, which others made; use another name or port"
+            )
+            ctx.problem_on("ingress", claim.owner.shown, "ForeignListener", message)
+            return False
+        if holder := protocol_holder(ctx, site):
+            message = f"{_shown(site)}: Ingress {holder.shown} uses another protocol on this port; use another port"
+            ctx.problem_on("ingress", claim.owner.shown, "PortProtocolConflict", message)
+            return False
+        if claim.mode != REDIRECT:
+            return True
+        # Without its target a redirect has no effect, and its paths must not be served in the clear.
+        target = msgspec.structs.replace(site, port=claim.target, protocol=HTTPS)
+        return not foreign_listener(ctx, target) and protocol_holder(ctx, target) is None
+
+
+def _shown(site: Site) -> str:
+    return f"{site.name or 'all names'} on {site.frontend.lower()} port {site.port} ({site.protocol})"

@@ -2,7 +2,7 @@
 (§8.1).
 
 A name follows from what a sub-resource is made of, so that an update finds what the last one made, and a gateway that
-AGIC filled keeps its names. ``this_gateway.py`` decides between two sources of one name.
+AGIC filled keeps its names. ``sub_resources.py`` decides between two sources of one name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The gateway that the sub-resources belong to, as facts show it: its id, what it has, which names are free, and who
-has a port or a site (docs/appgw.md §4, §5, §6.6, §10). ``gateway.py`` yields what the publisher read.
+"""Claims for sub-resources, each with its origins; and the gateway that they belong to, as facts show it: its id, what
+it has, which names are free, and who has a port or a site (docs/appgw.md §4, §5, §6.6, §10).
 
-Claims for sub-resources are made here, each with its origins.
+``application_gateway.py`` yields what the publisher read.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from .settings import Settings
 from .sites import HTTPS, Share, listeners
 from .sites import Claim as SiteClaim
 from .sub_resource_names import CERTIFICATES, LISTENERS, PATH_MAPS, REDIRECTS, RULES, Owner
-from .this_gateway import Present, given_name, known, of_ingress, port_id, sub_resource, this_gateway
+from .sub_resources import Present, given_name, known, of_ingress, port_id, sub_resource, this_gateway
 
 
 class ListenerGroupIntent(Intent):

@@ -1,7 +1,7 @@
 """The gateway as the publisher read it: what Ingresses may name of it, what concerns its document as a whole (tags,
 ownership, reserved paths), and a listener if there is no other.
 
-``this_gateway.py`` looks up for others what is yielded here.
+``sub_resources.py`` looks up for others what is yielded here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .path_patterns import prohibited_targets
 from .settings import MARKED, PROHIBITED, Settings, settings
 from .sites import HTTP, PLAIN_PORT, PRIVATE, PUBLIC, Site
 from .sub_resource_names import CERTIFICATES, LISTENERS, PROFILES, REWRITES, ROOTS, RULES, gateway_id
-from .this_gateway import NOBODY, THIS, Present, port_id, sub_resource
+from .sub_resources import NOBODY, THIS, Present, port_id, sub_resource
 
 _MANAGED_BY = "managed-by-k8s-ingress"
 _CLUSTER = "ingress-for-aks-cluster-id"

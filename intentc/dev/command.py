@@ -136,7 +136,7 @@ async def _dev(
                 code = await _load(resources, started)
             await engine.settled()
             if azure is not None:
-                await azure.applied(engine.progress.last_written_revision)
+                await azure.applied(engine.sender.last_revision)
                 azure.show()
             async with (
                 _gateway_of(started, files, prove_it=bool(again)),
@@ -193,7 +193,7 @@ async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: boo
     configuration = started.configuration
     drain = configuration.intentc.envoy.drain_time
     async with running_gateway(started.etcd, configuration.etcd.path, ports(elements), drain_seconds=drain) as gateway:
-        await gateway.accepted(engine.progress.last_written_revision)
+        await gateway.accepted(engine.sender.last_revision)
         answered = requests(elements)
         introduce(gateway, answered, () if prove_it else files)
         if prove_it:
@@ -250,22 +250,21 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     world, planner = engine.world, engine.planner
     await engine.settled()
     before = {resource.key: resource.raw for resource in lower_level(world, planner)}
-    written = engine.writes
+    written = engine.sender.written
     applied = await apply_resources(resources, world.schema, started.configuration)
 
     def left() -> dict[str, Any] | None:
         if engine.converged and engine.revision >= applied.revision:
             return None
-        done = engine.writes - written
-        progress = engine.progress
-        waiting = progress.jobs + progress.objects + progress.in_flight
+        done = engine.sender.written - written
+        waiting = engine.jobs.pending() + engine.objects.pending() + engine.writes.loop.in_flight
         return {"phase": "compiling", "done": done, "total": done + waiting}
 
     async with anyio.create_task_group() as group:
         group.start_soon(show_progress, left)
         await engine.settled(applied.revision)
     click.echo(f"applied {len(resources)} resources at revision {applied.revision}; "
-               f"{engine.writes - written} writes followed:\n", err=True)  # fmt: skip
+               f"{engine.sender.written - written} writes followed:\n", err=True)  # fmt: skip
     found = [shown(r) for r in in_order(lower_level(world, planner)) if before.get(r.key) != r.raw]
     rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in found]
     click.echo(table(("kind", "name", "contents"), rows))

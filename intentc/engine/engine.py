@@ -33,7 +33,7 @@ from .applier import Applier, LastGoodValues, ObjectChanges
 from .drift import Drift, Repairs
 from .evaluator import Claims, Evaluator
 from .jobs import Jobs
-from .live import Progress, ReloadRecord
+from .live import ReloadRecord
 from .log_fields import LogFields
 from .marked_objects import MarkedObjects, Marks
 from .object_planner import ObjectPlanner, StatusPace, make_pass
@@ -80,44 +80,44 @@ class Engine:
         in_flight: int = _IN_FLIGHT,
         last_good: LastGoodValues | None = None,
     ) -> None:
-        self._logic, self.permission, self._drift = logic, permission, drift
+        self._logic, self.permission, self.drift = logic, permission, drift
         self._moved = asyncio.Event()
         self._log_fields = log = LogFields(logic, journal)
         self._phases = phases = Phases()
         self.jobs = jobs = Jobs(logic)  # 3
         self._marked = marked = MarkedObjects(marks, planner, objects)
         self._read_back = ReadBack(reader, planner, objects, log)
-        self._sender = Sender(logic, planner.assumed, writer, journal, permission, throttle, log)
+        self.sender = Sender(logic, planner.assumed, writer, journal, permission, throttle, log)
         repairs = Repairs(planner, states, drift, objects, log)
-        self._writes = Writes(  # 7, 8
+        self.writes = Writes(  # 7, 8
             phases,
             throttle,
             states,
             objects,
             ObjectPlanner(logic, planner, states, permission, objects, repairs, drift, status_pace),
             repairs,
-            self._sender,
+            self.sender,
             WriteFailures(states, throttle, objects, self._read_back, log),
             marked,
             in_flight=in_flight,
             on_end=self.work_ended,
         )
-        self._allocations = Allocations(
+        self.allocations = Allocations(
             logic, writer, reader, permission, throttle, phases, states, jobs, marked, on_end=self.work_ended
         )
-        claims = Claims(planner, drift, objects, self._allocations, marked)  # 6
-        self._evaluator = Evaluator(  # 4, 5
-            logic, runner, states, journal, jobs, self._allocations, claims, log, on_end=self._job_ended
+        claims = Claims(planner, drift, objects, self.allocations, marked)  # 6
+        self.evaluator = Evaluator(  # 4, 5
+            logic, runner, states, journal, jobs, self.allocations, claims, log, on_end=self._job_ended
         )
         self.restore_guard = RestoreGuard(
-            logic, planner.assumed, journal, permission, objects, self._allocations, self._sender
+            logic, planner.assumed, journal, permission, objects, self.allocations, self.sender
         )
         changes = ObjectChanges(logic, planner, states, objects, marks)
         self._applier = Applier(  # 2
             logic,
             journal,
             jobs,
-            self._evaluator,
+            self.evaluator,
             planner,
             objects,
             changes,
@@ -140,13 +140,13 @@ class Engine:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._apply, events)  # 2 → 3
-                group.start_soon(self._evaluator.run)  # 3, 4, 5, 6 → objects
-                group.start_soon(self._allocations.loop.run)
-                group.start_soon(partial(self._writes.loop.run, drain=False))  # 7, 8
+                group.start_soon(self.evaluator.run)  # 3, 4, 5, 6 → objects
+                group.start_soon(self.allocations.loop.run)
+                group.start_soon(partial(self.writes.loop.run, drain=False))  # 7, 8
                 group.start_soon(self._housekeep)
         finally:
             self.permission.withhold(ENDING, "no write is begun any more")
-            await self._writes.loop.drain(_DRAIN)
+            await self.writes.loop.drain(_DRAIN)
 
     async def _apply(self, events: AsyncIterator[Snapshot | Batch]) -> None:
         async for item in events:
@@ -157,11 +157,11 @@ class Engine:
         for rounds in count(1):
             await asyncio.sleep(_READ_BACK_PERIOD)
             if await self._read_back.unseen():
-                self._sender.expect_no_echo()
-            self._drift.tidy()
-            if self.permission.withheld_for and self._allocations.outstanding and not rounds % _RELOAD_EVERY:
+                self.sender.expect_no_echo()
+            self.drift.tidy()
+            if self.permission.withheld_for and self.allocations.outstanding and not rounds % _RELOAD_EVERY:
                 # The leader may have been granted the requested allocations meanwhile, and no event reports that.
-                self._allocations.invalidate()
+                self.allocations.invalidate()
             self._forget_deleted_owners()
 
     async def step(self, items: list[Snapshot | Batch]) -> bool:
@@ -170,14 +170,14 @@ class Engine:
         for item in items:
             await self.apply_item(item)
         has_worked = bool(items)
-        while await self._evaluator.loop.step():
+        while await self.evaluator.loop.step():
             has_worked = True
         self.work_ended()
-        if await self._allocations.loop.step():
+        if await self.allocations.loop.step():
             has_worked = True
-            if not (self.jobs.idle and self._allocations.loop.idle):
+            if not (self.jobs.idle and self.allocations.loop.idle):
                 return True
-        return await self._writes.loop.step() or has_worked
+        return await self.writes.loop.step() or has_worked
 
     async def apply_item(self, item: Snapshot | Batch) -> None:
         """Apply one item of the watch."""
@@ -192,11 +192,11 @@ class Engine:
     def watch_resumed(self) -> None:
         """Have all allocations read, since the watch was cut. A store that was restored meanwhile to a state that has
         all that the watch delivered looks unchanged, and may lack allocations, which nobody watches."""
-        self._allocations.invalidate()
+        self.allocations.invalidate()
 
     async def load_allocations(self) -> None:
         """Read all allocations: before the first evaluation, and when other processes may have been granted some."""
-        await self._allocations.load()
+        await self.allocations.load()
         self.work_ended()
 
     def _job_ended(self) -> None:
@@ -212,26 +212,26 @@ class Engine:
             phases.happened(Happened.FREEING_WAITS)
         if phases.phase is not Phase.PLANNING and self.jobs.idle:
             # A pass waits for cooling intents as well: what they have yielded may be stale.
-            what = Happened.JOBS_DONE if self._evaluator.cooling_down else Happened.ALL_EVALUATED
+            what = Happened.JOBS_DONE if self.evaluator.cooling_down else Happened.ALL_EVALUATED
             if phases.happened(what):
                 self._make_pass()
         if phases.may_plan:
-            self._allocations.queue_releases()
+            self.allocations.queue_releases()
             if RESTORED in self.permission.withheld_for and not phases.pass_is_due and self.restore_guard.evaluated():
                 self.lift(RESTORED)
             if not could_plan:
-                self._allocations.loop.wake()
-                self._writes.loop.wake()
+                self.allocations.loop.wake()
+                self.writes.loop.wake()
         self._moved.set()
 
     def _make_pass(self) -> None:
         """Queue what nobody claims. Runs once everything listed is evaluated."""
         marked, is_first = self._marked, self._phases.passes == 1
-        self._allocations.release_unneeded()
+        self.allocations.release_unneeded()
         is_awaited = marked.awaits_pass
-        found = make_pass(self._logic, self.planner, self._drift, self.objects, claimed_too=is_awaited and not is_first)
+        found = make_pass(self._logic, self.planner, self.drift, self.objects, claimed_too=is_awaited and not is_first)
         if is_first:
-            marked.left_over(found, self._allocations.leaving)
+            marked.left_over(found, self.allocations.leaving)
         elif is_awaited:
             marked.left_over(found)
 
@@ -273,7 +273,7 @@ class Engine:
         reactions are counted anew, and the caller enqueues the intents that this may concern (``resync``)."""
         self._logic.set_reactions(reactions)
         if other_edges:
-            self._evaluator.missing_reactions.clear()
+            self.evaluator.missing_reactions.clear()
         for name, value in settings.items():
             self.jobs.schedule(self._logic.set_setting(name, value).jobs)
         for name in unset:
@@ -282,7 +282,7 @@ class Engine:
 
     def report_missing_reaction(self, pair: tuple[str, str]) -> None:
         """Count and log a pair of kinds (reader, read) between which the reaction map has no path."""
-        self._evaluator.note_missing(pair)
+        self.evaluator.note_missing(pair)
 
     def withhold(self, reason: str, message: str) -> None:
         """Allow no new write until ``lift``. ``message``: for people."""
@@ -292,7 +292,7 @@ class Engine:
         """Remove a reason for withholding writes. After the last one, reported plans are made again and carried out."""
         if self.permission.lift(reason):
             self.objects.plan(sorted(self.states.planned), resync=True)
-            self._allocations.resume()
+            self.allocations.resume()
             self.work_ended()
 
     def about(self, subject: Key | Name) -> dict[str, Any]:
@@ -303,7 +303,7 @@ class Engine:
         """Cancel all back-offs."""
         self.jobs.close()
         self.objects.close()
-        self._allocations.loop.queue.close()
+        self.allocations.loop.queue.close()
 
     def last_good_values(self) -> dict[Key, Resource]:
         """The values by which held intents keep yielding facts; ``retained`` stores them for the next process."""
@@ -324,11 +324,6 @@ class Engine:
         return self._logic.revision
 
     @property
-    def writes(self) -> int:
-        """How many writes were acknowledged since the start."""
-        return self._sender.written
-
-    @property
     def may_write(self) -> bool:
         """Whether a write may begin right now."""
         return self.permission.granted
@@ -339,10 +334,10 @@ class Engine:
         return (
             self.first_pass_complete
             and self.jobs.idle
-            and not self._evaluator.cooling_down
+            and not self.evaluator.cooling_down
             and self.objects.idle
-            and self._allocations.loop.idle
-            and self.revision >= self._sender.last_revision
+            and self.allocations.loop.idle
+            and self.revision >= self.sender.last_revision
         )
 
     @property
@@ -350,39 +345,7 @@ class Engine:
         """Quiet; no allocation backs off, nor any object that is not rejected or contended. Failed intents may. While
         writes are withheld (unless observing), also: no plan or allocation waits for permission."""
         states, withheld = self.states, self.permission.withheld_for
-        if withheld and OBSERVING not in withheld and (states.planned or self._allocations.outstanding):
+        if withheld and OBSERVING not in withheld and (states.planned or self.allocations.outstanding):
             return False
         reported = all(name in states.rejected or name in states.contended for name in self.objects.delayed())
-        return self.quiet and self._allocations.loop.settled and reported
-
-    @property
-    def progress(self) -> Progress:
-        """Where the engine stands now."""
-        evaluator, allocations, throttle = self._evaluator, self._allocations, self.throttle
-        return Progress(
-            first_pass_complete=self.first_pass_complete,
-            jobs=self.jobs.pending(),
-            jobs_idle=self.jobs.idle,
-            oldest_job_seconds=self.jobs.oldest_seconds(),
-            cooling_down=len(evaluator.cooling_down),
-            objects=self.objects.pending(),
-            queues_settled=self.jobs.settled and self.objects.settled,
-            in_flight=self._writes.loop.in_flight,
-            requested_allocations=allocations.requested,
-            allocations_idle=allocations.loop.idle,
-            allocations_settled=allocations.loop.settled,
-            may_write=self.may_write,
-            withheld=dict(self.permission.withheld_for),
-            reachable=throttle.reachable,
-            pause_seconds=throttle.seconds,
-            last_written_revision=self._sender.last_revision,
-            evaluations=evaluator.runs,
-            evaluation_seconds=evaluator.seconds,
-            slow_evaluations=evaluator.slow_runs,
-            idle_walks=evaluator.idle_walks,
-            missing_reactions=dict(evaluator.missing_reactions),
-            writes=self.writes,
-            drift_repairs=self._drift.repairs,
-            contentions=self._drift.contentions,
-            pauses=throttle.pauses,
-        )
+        return self.quiet and self.allocations.loop.settled and reported

@@ -57,11 +57,11 @@ async def absence(live: Live, name: Name) -> Absence:
         return _hindered(live, claimant, "would create it")
     claims = sliced(await claimed_of(live.planner, name.kind))
     usual = {origin.kind async for other in claims for origin in live.planner.book.on(other)}
-    if (kind.system or usual) and not live.progress.jobs_idle:
+    if (kind.system or usual) and not live.jobs.idle:
         return Absence(
             "No intent claims it so far, and not everything has been evaluated yet.",
             (),
-            [entry(f"{live.progress.jobs} evaluations", None, "intentc status")],
+            [entry(f"{live.jobs.pending()} evaluations", None, "intentc status")],
         )
     known = _below(live, name, kind) or _perhaps(live, [key for key in unanswered if key.kind in usual])
     if known is not None or kind.system:

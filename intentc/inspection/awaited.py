@@ -9,8 +9,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Set
 
-from intentc.engine.live import Live, Progress
+from intentc.engine.live import Live
 from intentc.engine.operator_actions import SUSPECT
+from intentc.engine.permission import Permission
 from intentc.engine.state_tables import PAUSED, StateTables
 from intentc.evaluation import BUDGET_EXCEEDED, ON_HOLD
 from intentc.inspection.identities import Document, name_now, of_key, of_name
@@ -18,7 +19,6 @@ from intentc.inspection.resource_states import state_of
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem, Read
 from intentc.model.reads import allocation_read, fact_read, index_read, name_read, object_read, presence_read
-from intentc.planning import Planner
 
 _OBJECT = object_read(Key("", ""))[0]
 _NAME = name_read("", ())[0]
@@ -51,7 +51,7 @@ def for_intent(live: Live, key: Key) -> Iterator[Document]:
     if (rejected := states.rejected_requests.get(key)) is not None:
         yield entry(f"{rejected.problem.message}; it is requested again with back-off", name, None)
     if (read := states.waiting.get(key)) is not None:
-        yield _awaited(live.world, live.progress, read)
+        yield _awaited(live, read)
     elif key.kind in live.world.intent_kinds and key not in states.held and live.jobs.busy(key):
         yield entry("its turn to be evaluated", None, "intentc status")
 
@@ -77,7 +77,7 @@ def for_object(live: Live, name: Name) -> Iterator[Document]:
     for other in sorted(states.object_waits.get(name, ())):
         yield _other(live.world, name, other, unwanted=not claims)
     if name in states.planned:
-        yield from for_permission(live.progress)
+        yield from for_permission(live.permission)
     paused = [origin for origin in claims if PAUSED in states.stopped.get(origin, ())]
     for origin in sorted(claims):
         if states.is_held(origin) or origin in live.world.held:
@@ -87,17 +87,17 @@ def for_object(live: Live, name: Name) -> Iterator[Document]:
         elif live.jobs.busy(origin):
             yield entry(f"the evaluation of {_words(of_key(live.world, origin))}", None, "intentc status")
     if live.objects.busy(name) and name not in states.rejected and name not in states.delayed:
-        if not live.progress.reachable:
+        if not live.throttle.reachable:
             yield entry("the API server, which can't be reached", None, "intentc status")
         elif name not in states.contended:
             yield entry("its turn to be planned and written", None, "intentc status")
 
 
-def for_unclaimed(planner: Planner, progress: Progress, name: Name) -> Iterator[Document]:
+def for_unclaimed(live: Live, name: Name) -> Iterator[Document]:
     """Yield what delays the deletion of an unclaimed object of ours, in addition to ``for_object``."""
-    if not progress.first_pass_complete:
+    if not live.first_pass_complete:
         yield entry("the first pass: nothing is deleted before its end", None, "intentc status")
-    elif planner.book.unknown:
+    elif live.planner.book.unknown:
         yield entry(
             "the held intents to be fixed: one of them may claim it",
             None,
@@ -105,11 +105,11 @@ def for_unclaimed(planner: Planner, progress: Progress, name: Name) -> Iterator[
         )
 
 
-def for_permission(progress: Progress) -> Iterator[Document]:
+def for_permission(permission: Permission) -> Iterator[Document]:
     """Yield why nothing may be written now."""
-    for reason, message in progress.withheld.items():
+    for reason, message in permission.withheld_for.items():
         yield entry(f"permission to write ({reason}): {message}", None, "intentc status")
-    if not progress.withheld and not progress.may_write:
+    if not permission.withheld_for and not permission.granted:
         yield entry("the leadership or the watch of etcd, one of which is uncertain now", None, "intentc status")
 
 
@@ -128,28 +128,28 @@ def _held(world: LiveWorld, states: StateTables, key: Key, problem: Problem, nam
     return entry(f"its evaluation to succeed: {problem.message}", name, _retry(name))
 
 
-def _awaited(world: LiveWorld, progress: Progress, read: Read) -> Document:
+def _awaited(live: Live, read: Read) -> Document:
     """Describe the read that an intent waits for."""
     match read:
         case (sort, kind, name) if sort == _NAME:
             missing = {"kind": kind, "name": name, "uuid": ""}
             return entry(f"{_words(missing)} to be created", missing, why_command(missing))
         case (sort, kind, uuid) if sort == _OBJECT:
-            other = of_key(world, Key(kind, uuid))
+            other = of_key(live.world, Key(kind, uuid))
             return entry(f"{_words(other)} to be created", other, why_command(other))
         case (sort, kind, name) if sort in _FACTS:
             return entry(f"an intent to contribute to {kind} {name}", None, None)
         case (sort, kind, index, value) if sort == _INDEX:
             return entry(f"a {kind} with {index} {value}" if value else f"a {kind}", None, f"intentc get {kind}")
         case (sort, pool, _) if sort == _ALLOCATION:
-            return _number(progress, pool)
+            return _number(live, pool)
     return entry(" ".join(read), None, None)
 
 
-def _number(progress: Progress, pool: str) -> Document:
-    if (hindrance := next(for_permission(progress), None)) is not None:
+def _number(live: Live, pool: str) -> Document:
+    if (hindrance := next(for_permission(live.permission), None)) is not None:
         return entry(f"an allocation from {pool}, and before that {hindrance['what']}", None, "intentc status")
-    if not progress.reachable:
+    if not live.throttle.reachable:
         return entry(f"an allocation from {pool}, by an API server that can't be reached", None, "intentc status")
     return entry(f"an allocation from {pool}, which is requested", None, "intentc status")
 

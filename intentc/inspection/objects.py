@@ -106,7 +106,7 @@ def _plainly_in_order(live: Live) -> Callable[[_Row], bool]:
     problems of plans are looked up when a row is tested."""
     states, on = live.states, live.planner.book.on
     evaluated, intent_kinds, problems_of_plan = states.evaluated, live.world.intent_kinds, states.problems_of_plan
-    if not live.progress.queues_settled:
+    if not (live.jobs.settled and live.objects.settled):
         return lambda row: False
     stopped = frozenset(live.world.held).union(states.waiting, states.stopped, states.held, states.rejected_requests)
     tables = (states.left_alone, states.rejected, states.contended, states.delayed)

@@ -37,26 +37,26 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 def work_left(live: Live, rates: Rates) -> Iterator[str]:
     """Yield what is left to do before the engine has converged."""
-    world, states, progress = live.world, live.states, live.progress
-    if not progress.reachable:
+    world, states, throttle, allocations = live.world, live.states, live.throttle, live.allocations
+    if not throttle.reachable:
         yield unreachable_server(rates)
-    elif progress.pause_seconds:
-        yield f"the end of the pause that the API server asked for, in {progress.pause_seconds:.0f} s"
-    jobs = progress.jobs
-    if not progress.first_pass_complete:
-        total = progress.evaluations + progress.idle_walks + jobs
+    elif throttle.seconds:
+        yield f"the end of the pause that the API server asked for, in {throttle.seconds:.0f} s"
+    jobs = live.jobs.pending()
+    if not live.first_pass_complete:
+        total = live.evaluator.runs + live.evaluator.idle_walks + jobs
         yield f"the first pass: {total - jobs:,} of {total:,} intents are evaluated"
     elif jobs:
         yield f"the evaluation of {counted(jobs, 'intent')}"
-    if progress.cooling_down:
-        yield f"the cooldown of {counted(progress.cooling_down, 'expensive intent')}"
-    if not progress.allocations_settled or progress.requested_allocations:
-        yield _requested_numbers(world, states, progress.requested_allocations)
-    if objects := progress.objects:
+    if cooling_down := len(live.evaluator.cooling_down):
+        yield f"the cooldown of {counted(cooling_down, 'expensive intent')}"
+    if not allocations.loop.settled or allocations.requested:
+        yield _requested_allocations(world, states, allocations.requested)
+    if objects := live.objects.pending():
         yield f"the comparison of {counted(objects, 'object')} with their desired state"
-    if progress.in_flight:
-        yield f"the API server's answer to the writes of {counted(progress.in_flight, 'object')}"
-    behind = progress.last_written_revision
+    if in_flight := live.writes.loop.in_flight:
+        yield f"the API server's answer to the writes of {counted(in_flight, 'object')}"
+    behind = live.sender.last_revision
     if world.revision < behind:
         yield f"the watch, which is at revision {world.revision}; our last write has revision {behind}"
     if states.delayed:
@@ -65,7 +65,7 @@ def work_left(live: Live, rates: Rates) -> Iterator[str]:
         because = f": {entry.problem.message}" if entry is not None else ""
         due = _due(live, (name,), " ")
         yield f"the next attempt to write {name.kind} {':'.join(name.fq_name)}{more}{due}{because}"
-    if states.planned and OBSERVING not in progress.withheld:
+    if states.planned and OBSERVING not in live.permission.withheld_for:
         yield f"permission to write the plans of {counted(len(states.planned), 'object')}"
 
 
@@ -82,7 +82,7 @@ def away_since(rates: Rates) -> str:
 def attention(live: Live, pending: int, examples: Sequence[Pending]) -> Iterator[str]:
     """Yield what a person must do, each with the command that does it or shows more. ``pending``: how many references
     have no target; ``examples``: the first of them."""
-    states, reasons = live.states, live.progress.withheld
+    states, reasons = live.states, live.permission.withheld_for
     if UPGRADE in reasons:
         yield reasons[UPGRADE]
     for kind, names in sorted(live.planner.guard.withheld.items()):
@@ -125,7 +125,7 @@ def _due(live: Live, names: Iterable[Name], before: str) -> str:
     return f"{before}at {at(time.time() + min(seconds))}" if seconds else ""
 
 
-def _requested_numbers(world: LiveWorld, states: StateTables, requested: int) -> str:
+def _requested_allocations(world: LiveWorld, states: StateTables, requested: int) -> str:
     waiting = ((key, read) for key, read in states.waiting.items() if read[0] == "allocation")
     for key, read in islice(waiting, 1):
         more = f" and {requested - 1:,} more" if requested > 1 else ""

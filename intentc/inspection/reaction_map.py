@@ -46,7 +46,7 @@ async def reactions(live: Live) -> dict[str, Any]:
         "findings": [msgspec.structs.asdict(finding) for finding in found],
         "missing": [
             {"reader": reader, "read": read, "count": count}
-            for (reader, read), count in sorted(live.progress.missing_reactions.items())
+            for (reader, read), count in sorted(live.evaluator.missing_reactions.items())
         ],
         "loaded_at": loaded.loaded_at,
         "reloads": loaded.reloads,

@@ -82,7 +82,7 @@ def report(live: Live, *, converged: bool) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
     first entries of ``held``, ``waiting``, ``rejected``, ``delayed``, ``withheld_deletes``, ``problems``, and counters.
     """
-    states, progress, unreadable = live.states, live.progress, live.world.held
+    states, evaluator, permission, unreadable = live.states, live.evaluator, live.permission, live.world.held
     guarded = live.planner.guard.withheld
     held, withheld = held_count(live.world, live.states), sum(map(len, guarded.values()))
     # The problem counts do not include resources that can't be read.
@@ -90,14 +90,14 @@ def report(live: Live, *, converged: bool) -> dict[str, Any]:
     return {
         "converged": converged,
         "healthy": is_healthy(live),
-        "observing": OBSERVING in progress.withheld,
-        "writing": {"permitted": progress.may_write, "withheld": dict(progress.withheld)},
-        "first_pass_complete": progress.first_pass_complete,
+        "observing": OBSERVING in permission.withheld_for,
+        "writing": {"permitted": permission.granted, "withheld": dict(permission.withheld_for)},
+        "first_pass_complete": live.first_pass_complete,
         "applied_revision": live.world.revision,
         "queue": {
-            "jobs": progress.jobs,
-            "objects": progress.objects,
-            "in_flight": progress.in_flight,
+            "jobs": live.jobs.pending(),
+            "objects": live.objects.pending(),
+            "in_flight": live.writes.loop.in_flight,
         },
         "counts": {
             "evaluated": len(states.evaluated),
@@ -125,17 +125,17 @@ def report(live: Live, *, converged: bool) -> dict[str, Any]:
         ],
         "problems": [problem.shown() for problem in _first(chain(states.problem_counts, unreadable.values()))],
         "counters": {
-            "evaluations": progress.evaluations,
-            "evaluation_seconds": round(progress.evaluation_seconds, 6),
-            "slow_evaluations": progress.slow_evaluations,
-            "idle_walks": progress.idle_walks,
+            "evaluations": evaluator.runs,
+            "evaluation_seconds": round(evaluator.seconds, 6),
+            "slow_evaluations": evaluator.slow_runs,
+            "idle_walks": evaluator.idle_walks,
             "missing_reactions": {
-                f"{reader} <- {read}": count for (reader, read), count in sorted(progress.missing_reactions.items())
+                f"{reader} <- {read}": count for (reader, read), count in sorted(evaluator.missing_reactions.items())
             },
-            "writes": progress.writes,
-            "drift_repairs": progress.drift_repairs,
-            "contentions": progress.contentions,
-            "pauses": progress.pauses,
+            "writes": live.sender.written,
+            "drift_repairs": live.drift.repairs,
+            "contentions": live.drift.contentions,
+            "pauses": live.throttle.pauses,
         },
     }
 
@@ -151,7 +151,7 @@ def is_healthy(live: Live) -> bool:
         or any(live.planner.guard.withheld.values())
         or states.contended
         or states.rejected_requests
-        or RESTORED in live.progress.withheld
+        or RESTORED in live.permission.withheld_for
     )
 
 

@@ -305,7 +305,7 @@ def _waiting(live: Live, name: Name, key: Key | None, *, made: bool) -> list[Doc
     if made:
         found += list(for_object(live, name))
         if key is not None and name not in live.planner.book and is_made(live.world, live.planner, name, key):
-            found += list(for_unclaimed(live.planner, live.progress, name))
+            found += list(for_unclaimed(live, name))
     return distinct(found)[:_WAITING]
 
 

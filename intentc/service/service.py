@@ -331,7 +331,7 @@ class CompilerService:
             self._running = False
             if self._keeping is not None:
                 self._keeping.end()
-            _LOG.info("drained: %d writes in all", self.engine.writes)
+            _LOG.info("drained: %d writes in all", self.engine.sender.written)
 
     async def _until_done(self, step: Step) -> None:
         await persist(step.do, step.lack, log=_LOG, wait=lambda: _RETRY, on_failure=self._status.lacks)

@@ -105,9 +105,9 @@ class CompilerStatus:
             self._observed = planned
             _LOG.info("observing: %s would be written: `intentc show planned`", counted(self._observed, "object"))
         self._rates.look(
-            evaluations=self._engine.progress.evaluations,
-            writes=engine.writes,
-            reachable=self._engine.progress.reachable,
+            evaluations=self._engine.evaluator.runs,
+            writes=engine.sender.written,
+            reachable=self._engine.throttle.reachable,
             converged=converged,
         )
 
@@ -122,7 +122,7 @@ class CompilerStatus:
             reasons.append("etcd: no answer, so the leadership was lost")
         if not self._engine.first_pass_complete:
             reasons.append("the first pass is not complete")
-        if not self._engine.progress.reachable:
+        if not self._engine.throttle.reachable:
             reasons.append(f"the API server can't be reached{away_since(self._rates)}")
         if leadership is not None and leadership.hindered:
             reasons.append(leadership.hindered)
@@ -159,7 +159,7 @@ class CompilerStatus:
             "reload": engine.reloads.status(),
             "api_server": {
                 "fences": parts.server.fences if parts.server is not None else None,
-                "reachable": engine.progress.reachable,
+                "reachable": engine.throttle.reachable,
             },
         }
 
@@ -184,7 +184,7 @@ class CompilerStatus:
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
         # The revision of an acknowledged write counts as seen, although the watch may not have delivered it.
-        progress.saw(self._engine.progress.last_written_revision)
+        progress.saw(self._engine.sender.last_revision)
         unknown_since = self._unknown_since(leadership)
         known = unknown_since is None
         healthy = is_healthy(self._engine) and not self._source.state.rejection
@@ -198,7 +198,7 @@ class CompilerStatus:
             "rates": self._rates.rates(),
             "pending_references": self._pending.now(),
             "busy_seconds": 0.0 if converged else round(self._rates.busy_seconds, 1),
-            "oldest_job_seconds": round(self._engine.progress.oldest_job_seconds, 1),
+            "oldest_job_seconds": round(self._engine.jobs.oldest_seconds(), 1),
             "pending_work": [
                 *self._of_etcd(leadership),
                 *self._of_the_engine(leadership, converged=converged),
@@ -222,7 +222,7 @@ class CompilerStatus:
         the API server only, if that does not answer."""
         if not converged:
             return list(self._left(leadership)) or [_A_MOMENT]
-        return [] if self._engine.progress.reachable else [unreachable_server(self._rates)]
+        return [] if self._engine.throttle.reachable else [unreachable_server(self._rates)]
 
     def _left(self, leadership: Leadership | None) -> Iterator[str]:
         reasons = self._engine.permission.withheld_for
@@ -245,7 +245,7 @@ class CompilerStatus:
         since = [
             state.since if state.phase is not Phase.WATCHING else self._source.silent_since,
             leadership.unanswered_since if leadership is not None else None,
-            None if self._engine.progress.reachable else self._rates.away_since or time.time(),
+            None if self._engine.throttle.reachable else self._rates.away_since or time.time(),
         ]
         return min((moment for moment in since if moment is not None), default=None)
 
@@ -281,16 +281,16 @@ class CompilerStatus:
         or ``planning`` if nothing may be written), ``done`` of ``total`` (None if unknown)."""
         if self._loaded:
             return None
-        listing, progress = self._source.progress, self._engine.progress
+        listing, engine = self._source.progress, self._engine
         if not self._engine.world.listed:
             if self._lacking or self._source.state.phase is not Phase.LISTING:
                 return {"phase": "connecting", "done": 0, "total": None}
             return {"phase": "listing", "done": listing.listed, "total": listing.to_list or None}
-        if not progress.first_pass_complete:
-            evaluated = progress.evaluations + progress.idle_walks
-            return {"phase": "evaluating", "done": evaluated, "total": evaluated + progress.jobs}
-        left = progress.objects + progress.in_flight
-        if progress.withheld:
+        if not engine.first_pass_complete:
+            evaluated = engine.evaluator.runs + engine.evaluator.idle_walks
+            return {"phase": "evaluating", "done": evaluated, "total": evaluated + engine.jobs.pending()}
+        left = engine.objects.pending() + engine.writes.loop.in_flight
+        if engine.permission.withheld_for:
             planned = len(self._engine.states.planned)
             return {"phase": "planning", "done": planned, "total": planned + left} if left else None
-        return {"phase": "writing", "done": progress.writes, "total": progress.writes + left}
+        return {"phase": "writing", "done": engine.sender.written, "total": engine.sender.written + left}

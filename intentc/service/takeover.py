@@ -130,7 +130,7 @@ class TakeOver:
     @property
     def hindered(self) -> str:
         """Why this process doesn't write though it could lead; empty if nothing prevents it."""
-        if self._rejected_after == self._engine.writes:
+        if self._rejected_after == self._engine.sender.written:
             return "the API server rejects our fence: does it use the same etcd and the same installation?"
         if self.election.fence() is not None and STANDING_BY in self._engine.permission.withheld_for:
             return "it leads, and has not caught up yet"
@@ -143,7 +143,7 @@ class TakeOver:
     def _on_fence_rejected(self, fence: str) -> None:
         """Handle a rejected write that carried ``fence``; the fence of a former leadership is ignored."""
         if self._leadership is not None and self._leadership.fence == fence:
-            self._rejected_after = self._engine.writes
+            self._rejected_after = self._engine.sender.written
         self.election.invalidate(fence)
 
     def _on_lost(self, reason: str) -> None:
@@ -196,9 +196,9 @@ class TakeOver:
         if self._leadership is not leadership:
             # Nothing is judged: the next leadership is, when it begins.
             return True
-        progress, states = engine.progress, engine.states
+        states = engine.states
         # An allocation is a write, and the object with it can't be planned without it: two writes.
-        writes = 2 * progress.requested_allocations + sum(map(len, states.planned.values()))
+        writes = 2 * engine.allocations.requested + sum(map(len, states.planned.values()))
         if writes <= self._most:
             return False
         message = (

@@ -116,7 +116,7 @@ async def test_d4_an_event_whose_work_was_not_done_is_done_after_a_restart(syste
     layout, logic = Layout.of("/contrail/"), system.engine.world
     for batch in system.store.batches(layout.prefix, logic.revision):
         await system.engine.apply_item(Batch(batch.revision, layout.changes(batch.events, print)))
-    assert system.engine.progress.jobs > 0
+    assert system.engine.jobs.pending() > 0
     again = await system.restart()
     assert again.write.written
     await again.check()

@@ -103,7 +103,7 @@ class GatewaySystem:
             known: set[tuple[str, ...]] | None = None
             while known != (known := self._known_rejections()) or known != self._rejected():
                 await engine.settled(revision)
-                await self.gateway.accepted(max(revision, engine.progress.last_written_revision))
+                await self.gateway.accepted(max(revision, engine.sender.last_revision))
                 await anyio.lowlevel.checkpoint()
             for place in ports(elements_of(shown(resource) for resource in lower_level(engine.world, engine.planner))):
                 await _past_the_workers(place.port)

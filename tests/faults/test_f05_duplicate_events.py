@@ -43,7 +43,7 @@ async def test_the_last_thousand_batches_delivered_again_evaluate_and_write_noth
         await many_groups(faulty, SCALE.groups)
         await offer(SCALE.rate, SCALE.seconds, lambda number: faulty.create("security_group", f"one-{number}"))
         await faulty.settle(service)
-        before, numbers, runs = await faulty.values(), await faulty.numbers(), service.engine.progress.evaluations
+        before, numbers, runs = await faulty.values(), await faulty.numbers(), service.engine.evaluator.runs
         faulty.calls.seen.clear()
 
         again = replaying.replay()
@@ -53,7 +53,7 @@ async def test_the_last_thousand_batches_delivered_again_evaluate_and_write_noth
         # Heartbeats are among the batches, and are no duplicates.
         assert service.status()["watch"]["duplicates"] >= 0.9 * again
 
-        assert service.engine.progress.evaluations == runs
+        assert service.engine.evaluator.runs == runs
         assert faulty.calls.mutations == {}
         assert service.status()["watch"]["lists"] == {"first": 1}
         assert await faulty.numbers() == numbers

@@ -77,7 +77,7 @@ def watched(compiler: str, given: Path, *options: str) -> tuple[Ended, Offline]:
         ended = compiled(compiler, given, options=options)
     assert ended.code == 0, ended.err
     (one,) = made
-    assert one.engine.progress.missing_reactions == {}
+    assert one.engine.evaluator.missing_reactions == {}
     COVERAGES[given] = coverage(one.engine.world)
     return ended, one
 

@@ -37,7 +37,7 @@ async def test_what_follows_is_as_the_rules_say(case: str) -> None:
         await take(world, step)
     check(world, expected)
     engine = world.service.offline.engine
-    assert engine.progress.missing_reactions == {}
+    assert engine.evaluator.missing_reactions == {}
     assert coverage(engine.world).missing == ()
 
 

@@ -89,7 +89,7 @@ async def _live(corpus: Corpus, story: Story, reactions: ReactionMap, healing: b
     system = MutantSystem(corpus.loaded, reactions, healing=healing, begins=begins)
     await story.live(system)
     await system.settle()
-    return Lived(await corpus.right(system), frozenset(system.engine.progress.missing_reactions))
+    return Lived(await corpus.right(system), frozenset(system.engine.evaluator.missing_reactions))
 
 
 async def _beginning(corpus: Corpus, *, compiled: bool) -> Saved:

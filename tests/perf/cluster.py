@@ -242,7 +242,7 @@ async def _acknowledged(cluster: FakeCluster, bridge: Bridge, chain: Chain) -> N
         await anyio.sleep(0.001)
     engine = chain.started.service.engine
     await engine.settled(bridge.copies.revision)
-    revision, world = max(bridge.copies.revision, engine.progress.last_written_revision), chain.gateway.xds.world
+    revision, world = max(bridge.copies.revision, engine.sender.last_revision), chain.gateway.xds.world
     while not (world.published >= revision and all(stream.serial >= world.serial for stream in world.streams)):  # noqa: ASYNC110
         await anyio.sleep(0.001)
 

@@ -37,9 +37,9 @@ _LOOK = 0.005
 async def quiet(engine: Engine, writes: int = 0, revision: int = 0) -> dict[str, Any]:
     """Wait until ``writes`` are acknowledged, ``revision`` is applied, and nothing is left to do."""
     # Not ``engine.settled``, which every job wakes: that would show in the figures.
-    while engine.writes < writes or engine.revision < revision or not engine.quiet:  # noqa: ASYNC110
+    while engine.sender.written < writes or engine.revision < revision or not engine.quiet:  # noqa: ASYNC110
         await asyncio.sleep(_LOOK)
-    return {"writes": engine.writes, "evaluations": engine.progress.evaluations, "at": time.monotonic()}
+    return {"writes": engine.sender.written, "evaluations": engine.evaluator.runs, "at": time.monotonic()}
 
 
 def _configuration(journal_entries: int) -> Configuration:

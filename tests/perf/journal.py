@@ -108,7 +108,7 @@ def _noting(way: str) -> Iterator[None]:
     nothing = "intentc.journal.Journal"
     with (
         patch("intentc.engine.evaluator.Entry", lambda **fields: None),
-        patch("intentc.engine.writes.Write", lambda **fields: None),
+        patch("intentc.engine.sender.written.Write", lambda **fields: None),
         patch(f"{nothing}.add", lambda self, line: None),
         patch(f"{nothing}.wrote", lambda self, line: None),
     ):
@@ -135,7 +135,7 @@ async def _compile(
         group.start_soon(engine.run, events())
         if keeping is not None:
             group.start_soon(keeping.run)
-        while not (engine.writes >= 2 * groups and engine.quiet):  # noqa: ASYNC110 - as elsewhere
+        while not (engine.sender.written >= 2 * groups and engine.quiet):  # noqa: ASYNC110 - as elsewhere
             await anyio.sleep(_PERIOD)
         group.cancel_scope.cancel()
     if keeping is not None:

@@ -65,7 +65,7 @@ async def evaluated(loaded: Loaded, count: int) -> object:
     unused = cast(WriteService, None), cast(ReadService, None)
     engine = assemble(loaded._replace(intents={KIND: EightReads}), *unused, installation=made.INSTALLATION)
     await engine.step([world(count)])
-    assert engine.progress.evaluations == count
+    assert engine.evaluator.runs == count
     assert len(engine.world.reads.reads_of(next(iter(engine.world.cache)))) == 8
     return engine
 

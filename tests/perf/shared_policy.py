@@ -28,9 +28,9 @@ async def measure(count: int) -> str:
     if not made:
         held = len(system.parts.states.held)
         return f"| {count:,} | none: {held:,} intents held | {created:.1f} | | | | {memory:.0f} |"
-    before = system.parts.progress.evaluations
+    before = system.parts.evaluator.runs
     changed = await _changed(system, protocol="tcp")
-    evaluations = system.parts.progress.evaluations - before
+    evaluations = system.parts.evaluator.runs - before
     removed = await _changed(system, action="deny")
     assert not any((await links(system)).values())
     return f"| {count:,} | {made:,} | {created:.1f} | {changed:.1f} | {evaluations:,} | {removed:.1f} | {memory:.0f} |"

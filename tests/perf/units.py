@@ -92,7 +92,7 @@ async def _served(loaded: Loaded, settings: dict[str, Any], store: Store, items:
     with suppress(asyncio.CancelledError):
         await serving
     assert engine.quiet
-    return engine.writes
+    return engine.sender.written
 
 
 async def _events(store: Store, items: Items, is_seen: asyncio.Event) -> AsyncIterator[Snapshot | Batch]:

@@ -27,7 +27,7 @@ async def compare(system: DocumentSystem) -> None:
     assert system.problems(found) == naive.problems
     engine = system.offline.engine
     assert not engine.states.held
-    assert engine.progress.missing_reactions == {}
+    assert engine.evaluator.missing_reactions == {}
 
 
 # 2005: a name in another's tls, of a rule that has a default backend and no paths that count.

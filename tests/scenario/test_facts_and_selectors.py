@@ -70,18 +70,18 @@ async def test_a_pod_that_loses_its_label_is_served_no_more(service: MemoryServi
 
 
 async def test_a_pod_that_is_not_selected_changes_nothing(service: MemoryService) -> None:
-    runs = service.offline.engine.progress.evaluations
+    runs = service.offline.engine.evaluator.runs
     await service.update(pod("basket-test", "10.0.0.33", app="basket", tier="test"))
     assert len(service.written) == 1
-    assert service.offline.engine.progress.evaluations == runs + 1  # the pod itself
+    assert service.offline.engine.evaluator.runs == runs + 1  # the pod itself
 
 
 async def test_a_change_that_leaves_the_fact_as_it_is_stops_there(service: MemoryService) -> None:
     """docs/engine.md §3.6: the service is looked at again, the gateway is not."""
-    runs = service.offline.engine.progress.evaluations
+    runs = service.offline.engine.evaluator.runs
     await service.update(SERVICE | {"spec": SERVICE["spec"] | {"ports": [{"name": "http", "number": 80}]}})
     assert len(service.written) == 1
-    assert service.offline.engine.progress.evaluations <= runs + 2
+    assert service.offline.engine.evaluator.runs <= runs + 2
 
 
 async def test_a_route_whose_host_no_glob_covers_is_not_served(service: MemoryService) -> None:
@@ -120,4 +120,4 @@ async def test_the_reaction_map_names_every_intent_that_recorded_reads_run(servi
     await service.create(pod("basket-4", "10.0.0.4", app="basket", tier="front"))
     await service.delete(ROUTE)
     await service.create(ROUTE)
-    assert service.offline.engine.progress.missing_reactions == {}
+    assert service.offline.engine.evaluator.missing_reactions == {}

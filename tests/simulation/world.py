@@ -156,8 +156,9 @@ class Simulation(SimulatedSystem):
     def _at_rest(self) -> bool:
         for process in self._processes:
             assert not process.ended
-        progress = self.engine.progress
-        if not (self.process.leads and self.engine.converged and progress.queues_settled):
+        engine = self.engine
+        settled = engine.jobs.settled and engine.objects.settled
+        if not (self.process.leads and engine.converged and settled):
             return False
         try:
             return not any(self.store.batches(LAYOUT.prefix, process.engine.revision) for process in self._processes)

@@ -167,13 +167,13 @@ class BoxSystem(MemorySystem):
 
     def _fail_instead_of_hanging(self) -> None:
         """An engine whose steps wake each other for ever never gives the loop back: no time limit would end it."""
-        queue_releases, calls = self.engine._allocations.queue_releases, itertools.count()
+        queue_releases, calls = self.engine.allocations.queue_releases, itertools.count()
 
         def counted() -> None:
             assert next(calls) < _MOST_STEPS, "its steps wake each other without end"
             queue_releases()
 
-        self.engine._allocations.queue_releases = counted  # type: ignore[method-assign]
+        self.engine.allocations.queue_releases = counted  # type: ignore[method-assign]
 
     async def begin(self) -> BoxSystem:
         await self.offline.server.ensure_pool(POOL, 1, 1000)

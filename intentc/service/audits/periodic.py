@@ -189,9 +189,9 @@ class PeriodicAudit:
         return world.revision >= report.last_change and len(world.cache) == report.resources
 
     def _evaluated(self) -> bool:
-        progress = self._engine.progress
-        evaluated = progress.jobs_idle and not progress.cooling_down
-        return progress.first_pass_complete and evaluated and progress.allocations_idle
+        engine = self._engine
+        evaluated = engine.jobs.idle and not engine.evaluator.cooling_down
+        return engine.first_pass_complete and evaluated and engine.allocations.loop.idle
 
     async def _repair(self, found: Sequence[tuple[Difference, MismatchKind]]) -> tuple[Mismatch, ...]:
         engine = self._engine

@@ -40,7 +40,7 @@ async def test_compiler_and_commands_go_on_when_one_server_ends_in_the_middle_of
             tasks.start_soon(service.run)
             for number in range(_GROUPS):
                 await world.create("security_group", f"group{number}")
-            await until(lambda: service.engine.progress.last_written_revision > 0)
+            await until(lambda: service.engine.sender.last_revision > 0)
             ending.set()
             await world.settle(service)
             lists = await intentc(

@@ -47,21 +47,21 @@ async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_o
         world.calls.seen.clear()
 
         known, book = service.engine.world, service.engine.planner.book
-        runs = service.engine.progress.evaluations
+        runs = service.engine.evaluator.runs
         for key in [key for key in known.cache if key.kind in known.intent_kinds]:
             service.engine.jobs.resync(key)
         for resource in map(known.resource, list(known.cache)):
             if resource is not None and resource.name in book:
                 service.engine.objects.plan([resource.name])
         await world.settle(service)
-        assert service.engine.progress.evaluations - runs >= 20
+        assert service.engine.evaluator.runs - runs >= 20
         assert world.calls.mutations == {}
 
     numbers = await world.numbers()
     world.calls.seen.clear()
     async with world.compiling() as again:
         await world.settle(again)
-        assert again.engine.progress.evaluations >= 20
+        assert again.engine.evaluator.runs >= 20
         assert world.calls.mutations == {}
         assert await world.values() == before
         assert await world.numbers() == numbers
@@ -174,7 +174,7 @@ async def test_orphans_are_collected_only_after_a_complete_pass(
     world.calls.seen.clear()
 
     async with world.compiling() as again:
-        engine, evaluator = again.engine, again.engine._evaluator
+        engine, evaluator = again.engine, again.engine.evaluator
         make_pass, seen = engine._make_pass, []
 
         def noted() -> None:

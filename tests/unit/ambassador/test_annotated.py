@@ -69,7 +69,7 @@ async def test_they_are_resources_that_live_and_die_with_their_carrier(kind: str
     await found.service.update(carrier(with_host, kind=kind))
     await found.service.delete(carrier(with_host, kind=kind))
     assert (prefixes(found), found.elements("mapping")) == ([], {})
-    assert found.service.offline.engine.progress.missing_reactions == {}
+    assert found.service.offline.engine.evaluator.missing_reactions == {}
 
 
 @pytest.mark.parametrize(

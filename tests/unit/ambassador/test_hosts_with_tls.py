@@ -94,7 +94,7 @@ async def test_whoever_reads_contexts_and_listeners_stands_in_the_reaction_map(p
     await gate.service.update(context("shop-context", secret="cert", min_tls_version="v1.2"))
     await gate.service.delete(https())
     assert common(gate.chains("gate/later")[0])["tls_params"] == {"tls_minimum_protocol_version": "TLSv1_2"}
-    assert gate.service.offline.engine.progress.missing_reactions == {}
+    assert gate.service.offline.engine.evaluator.missing_reactions == {}
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ async def test_an_ingress_class_may_come_later_and_go() -> None:
     assert (len(found.configs), problems(found)) == (1, [])
     await found.gate.service.update(ingress_class(controller="nginx.org/ingress-controller"))
     assert (found.configs, problems(found)) == ([], [])
-    assert found.gate.service.offline.engine.progress.missing_reactions == {}
+    assert found.gate.service.offline.engine.evaluator.missing_reactions == {}
 
 
 # Paths
@@ -131,7 +131,7 @@ async def test_a_port_by_its_name_is_that_of_the_service() -> None:
     await found.gate.apply(service({"name": "web", "port": 8080}))
     assert upstreams(found.only) == {"cluster_echo_8080": 100}
     assert problems(found) == []
-    assert found.gate.service.offline.engine.progress.missing_reactions == {}
+    assert found.gate.service.offline.engine.evaluator.missing_reactions == {}
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ async def test_an_auth_service_without_its_tls_context_lets_nobody_in() -> None:
     assert "ext_authz" in guards(gate)
     await gate.service.delete(manifest("TLSContext", "gone", {"sni": "auth.example"}))
     assert guards(gate) == ["cors", "misconfigured_auth_service"]
-    assert gate.service.offline.engine.progress.missing_reactions == {}
+    assert gate.service.offline.engine.evaluator.missing_reactions == {}
 
 
 async def test_nor_does_one_whose_resolver_is_not_supported() -> None:
@@ -206,7 +206,7 @@ async def test_nor_does_one_whose_resolver_is_not_supported() -> None:
     await gate.service.delete(consul)
     await gate.apply(manifest("KubernetesServiceResolver", "far", {}))
     assert guards(gate) == ["cors", "ext_authz"]
-    assert gate.service.offline.engine.progress.missing_reactions == {}
+    assert gate.service.offline.engine.evaluator.missing_reactions == {}
 
 
 # Names

@@ -37,4 +37,4 @@ class Shelves(MemorySystem):
     @property
     def counters(self) -> tuple[int, int]:
         """Repairs of drift, and how often something came into contention."""
-        return self.engine._drift.repairs, self.engine._drift.contentions
+        return self.engine.drift.repairs, self.engine.drift.contentions

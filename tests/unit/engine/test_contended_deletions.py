@@ -47,7 +47,7 @@ class LabelledShelf(Shelves):
     def __init__(self) -> None:
         super().__init__(ShelfIntent, KINDS)
         self.now = 1000.0
-        self.engine._drift._clock = lambda: self.now
+        self.engine.drift._clock = lambda: self.now
 
     async def says(self, text: str) -> None:
         await self.offline.server.update(await self.key("shelf", "a"), {"text": text})
@@ -64,8 +64,8 @@ class LabelledShelf(Shelves):
         return [entry["name"] for entry in engine_status(self.engine)["quarantine"] if entry["state"] == "contended"]
 
     def remembered(self) -> int:
-        self.engine._drift.tidy()
-        return len(self.engine._drift._records) + len(self.engine._drift._standing)
+        self.engine.drift.tidy()
+        return len(self.engine.drift._records) + len(self.engine.drift._standing)
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended
 async def test_many_children_of_one_intent_are_no_contention(box_system: BoxSystem) -> None:
     """crossplane #7108"""
     await box_system.boxes(*(f"box-{number}" for number in range(60)))
-    assert box_system.engine._drift.repairs == 0
+    assert box_system.engine.drift.repairs == 0
     assert len(await box_system.contents()) == 60
 
 
@@ -202,7 +202,7 @@ async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(box_system: B
         gate.opened.set()
         await box_system.settled()
     assert await box_system.contents() == {"a": "bye"}
-    assert box_system.engine._drift.repairs == 0
+    assert box_system.engine.drift.repairs == 0
 
 
 async def test_a_contended_object_gets_what_is_wanted_of_it_anew(box_system: BoxSystem) -> None:

@@ -60,5 +60,5 @@ async def test_no_map_names_the_readers_of_answers() -> None:
     while await cluster.step(system.offline):
         await system.settle()
     assert len(cluster.objects) == 4
-    assert system.engine.progress.missing_reactions == {}
+    assert system.engine.evaluator.missing_reactions == {}
     assert coverage(system.engine._logic).missing == ()

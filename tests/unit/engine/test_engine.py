@@ -75,7 +75,7 @@ async def test_writes_under_way_are_drained_when_it_is_cancelled(box_system: Box
         go_on.set()
         await asyncio.wait([task])
     assert await box_system.contents() == {"a": "hello"}
-    assert box_system.engine.progress.in_flight == 0
+    assert box_system.engine.writes.loop.in_flight == 0
 
 
 async def test_one_that_was_cancelled_during_a_write_converges_when_it_is_stepped(box_system: BoxSystem) -> None:
@@ -114,7 +114,7 @@ async def test_a_long_queue_of_evaluations_does_not_starve_writing(
         create = box_system.write.create
 
         async def noting(operation, fence=None, /):  # type: ignore[no-untyped-def]
-            left.append(box_system.engine.progress.jobs)
+            left.append(box_system.engine.jobs.pending())
             return await create(operation, fence)
 
         box_system.write.create = noting  # type: ignore[method-assign]
@@ -132,7 +132,7 @@ async def test_an_outage_is_waited_out_and_everything_is_written_then(box_system
     async with box_system.running():
         await box_system.settled()
         assert await box_system.contents() == {"a": "hello", "b": "hello", "c": "hello"}
-        assert box_system.engine.progress.reachable
+        assert box_system.engine.throttle.reachable
 
 
 async def test_a_new_outage_after_a_success_begins_with_a_short_pause(

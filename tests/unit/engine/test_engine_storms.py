@@ -30,25 +30,25 @@ async def box_system() -> BoxSystem:
 
 def taking(box_system: BoxSystem, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each evaluation take so long."""
-    run: Callable[[Key], Outcome] = box_system.engine._evaluator._runner.run
+    run: Callable[[Key], Outcome] = box_system.engine.evaluator._runner.run
 
     def slow(key: Key) -> Outcome:
         time.sleep(seconds)
         return run(key)
 
-    monkeypatch.setattr(box_system.engine._evaluator._runner, "run", slow)
+    monkeypatch.setattr(box_system.engine.evaluator._runner, "run", slow)
 
 
 async def storm(box_system: BoxSystem) -> int:
     """Change one box in a hundred revisions, each seen by itself; how often it was evaluated."""
-    key, runs = await box_system.key("box", "hub"), box_system.engine.progress.evaluations
+    key, runs = await box_system.key("box", "hub"), box_system.engine.evaluator.runs
     for number in range(EVENTS):
         revision = (await box_system.offline.server.update(key, {"text": f"text {number}"})).revision
         with anyio.fail_after(PATIENCE):
             while box_system.engine.revision < revision:
                 await anyio.lowlevel.checkpoint()
     await box_system.settled()
-    return box_system.engine.progress.evaluations - runs
+    return box_system.engine.evaluator.runs - runs
 
 
 async def test_a_expensive_intent_is_not_evaluated_for_each_event(
@@ -73,7 +73,7 @@ async def test_while_a_expensive_intent_rests_the_engine_is_not_quiet_and_others
         for text in ("one", "two"):
             await box_system.offline.server.update(key, {"text": text})
             with anyio.fail_after(PATIENCE):
-                while key not in box_system.engine._evaluator.cooling_down and text == "two":
+                while key not in box_system.engine.evaluator.cooling_down and text == "two":
                     await anyio.lowlevel.checkpoint()
                 while (await box_system.contents())["hub"] != "one":
                     await anyio.lowlevel.checkpoint()
@@ -101,7 +101,7 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
         return await create(operation, fence)
 
     monkeypatch.setattr(box_system.write, "create", gated)
-    monkeypatch.setattr(box_system.engine._writes.loop, "_workers", 5)
+    monkeypatch.setattr(box_system.engine.writes.loop, "_workers", 5)
     await box_system.boxes(*(f"box-{number:02}" for number in range(15)), settle=False)
     async with box_system.running():
         for _ in range(3):
@@ -121,11 +121,11 @@ async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(box_system
     """What it yielded before its rest may lack what others have contributed since: objects would be written half made,
     and orphans found that are none."""
     await box_system.boxes("one", settle=False)
-    cooling_down = box_system.engine._evaluator.cooling_down
+    cooling_down = box_system.engine.evaluator.cooling_down
     cooling_down.add(Key("box", "expensive"))
     async with box_system.running():
         with anyio.fail_after(PATIENCE):
-            while not box_system.engine.progress.evaluations:
+            while not box_system.engine.evaluator.runs:
                 await anyio.lowlevel.checkpoint()
         await anyio.wait_all_tasks_blocked()
         assert not box_system.engine.first_pass_complete

@@ -22,10 +22,10 @@ def referring(name: str) -> dict[str, Any]:
 async def test_who_is_only_reached_by_the_walk_is_answered_from_the_memo(box_system: BoxSystem) -> None:
     await box_system.boxes("b")
     await box_system.boxes("a", **referring("b"))
-    runs, idle = box_system.engine.progress.evaluations, box_system.engine.progress.idle_walks
+    runs, idle = box_system.engine.evaluator.runs, box_system.engine.evaluator.idle_walks
     await box_system.change("b", text="other")
-    assert box_system.engine.progress.evaluations == runs + 1
-    assert box_system.engine.progress.idle_walks == idle + 1
+    assert box_system.engine.evaluator.runs == runs + 1
+    assert box_system.engine.evaluator.idle_walks == idle + 1
 
 
 async def test_a_reader_that_the_map_does_not_name_runs_and_is_counted(box_system: BoxSystem) -> None:
@@ -33,7 +33,7 @@ async def test_a_reader_that_the_map_does_not_name_runs_and_is_counted(box_syste
     await box_system.boxes("a", text="see b")
     await box_system.change("b", text="other")
     assert (await box_system.contents())["a"] == "other"
-    assert box_system.engine.progress.missing_reactions == {("box", "box"): 1}
+    assert box_system.engine.evaluator.missing_reactions == {("box", "box"): 1}
 
 
 async def test_a_missing_reaction_is_logged_once(box_system: BoxSystem, caplog: pytest.LogCaptureFixture) -> None:
@@ -43,7 +43,7 @@ async def test_a_missing_reaction_is_logged_once(box_system: BoxSystem, caplog: 
         await box_system.change("b", text="one")
         await box_system.change("b", text="two")
     assert caplog.text.count("missing reaction: box reads box") == 1
-    assert box_system.engine.progress.missing_reactions == {("box", "box"): 2}
+    assert box_system.engine.evaluator.missing_reactions == {("box", "box"): 2}
 
 
 async def test_a_failed_evaluation_keeps_its_claims_is_held_and_tried_again(box_system: BoxSystem) -> None:

@@ -96,7 +96,7 @@ async def test_when_the_server_cannot_be_reached_nobody_writes(box_system: BoxSy
     box_system.write.failures["*"] = [Unavailable("connection refused")]
     await box_system.boxes("a", "b", "c")
     assert len(box_system.write.log) == 1
-    assert not box_system.engine.progress.reachable
+    assert not box_system.engine.throttle.reachable
     assert box_system.engine.objects.pending() == 3
 
 

@@ -39,7 +39,7 @@ def before_the_write(box_system: BoxSystem, error: Exception) -> None:
 
 def after_the_write(box_system: BoxSystem, error: Exception) -> None:
     """Noting the made write of the part of box a raises ``error``, once."""
-    repairs, errors = box_system.engine._writes._repairs, [error]
+    repairs, errors = box_system.engine.writes._repairs, [error]
     note_written = repairs.note_written
 
     def broken(plan: Plan) -> None:
@@ -80,7 +80,7 @@ async def test_a_running_service_goes_on(caplog: pytest.LogCaptureFixture, at: B
     async with box_system.running() as task:
         await box_system.boxes("a", "b", settle=False)
         # Until the back-off is over: only then has it converged.
-        await until(lambda: task.done() or box_system.engine.writes == 2)
+        await until(lambda: task.done() or box_system.engine.sender.written == 2)
         await box_system.settled()
         assert not task.done()
     assert "part a:one: a fault of intentc itself" in caplog.text

@@ -31,7 +31,7 @@ async def asked(box_system: BoxSystem, call: str) -> Gate:
 async def evaluated(box_system: BoxSystem) -> None:
     """Everything in the store is applied and evaluated, though writes may be under way."""
     batches = box_system.offline.store.batches
-    await until(lambda: not batches("/contrail/", box_system.engine.revision) and box_system.engine.progress.jobs_idle)
+    await until(lambda: not batches("/contrail/", box_system.engine.revision) and box_system.engine.jobs.idle)
 
 
 async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_back(box_system: BoxSystem) -> None:
@@ -50,11 +50,11 @@ async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_bac
 async def test_an_intent_that_requests_several_numbers_runs_again_when_it_has_all_of_them(
     box_system: BoxSystem,
 ) -> None:
-    before = box_system.engine._evaluator.runs
+    before = box_system.engine.evaluator.runs
     async with box_system.running():
         await box_system.boxes("a", text="numbers 5", settle=False)
         await box_system.settled()
-    assert box_system.engine._evaluator.runs == before + 2
+    assert box_system.engine.evaluator.runs == before + 2
     assert sorted(box_system.write.log)[-5:] == [f"create ticket-{number}" for number in range(1, 6)]
 
 
@@ -145,7 +145,7 @@ async def test_a_number_stays_taken_while_nobody_knows_whether_its_object_was_cr
     await box_system.boxes("a", text="number")
     await box_system.boxes("c")
     assert list((await box_system.numbers()).values()) == [1]
-    assert box_system.engine.progress.allocations_idle
+    assert box_system.engine.allocations.loop.idle
 
 
 async def test_a_number_stays_taken_while_the_object_that_an_earlier_process_made_is_there(
@@ -171,7 +171,7 @@ async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(box_system: 
     await box_system.retry()
     assert len(await box_system.numbers()) == 4 and unlucky not in await box_system.numbers()
     assert [key.uuid for key in box_system.engine.states.waiting] == [unlucky]
-    assert box_system.engine.progress.allocations_idle and not box_system.engine.progress.allocations_settled, (
+    assert box_system.engine.allocations.loop.idle and not box_system.engine.allocations.loop.settled, (
         "it is tried again"
     )
 
@@ -183,7 +183,7 @@ async def test_a_number_that_is_not_taken_back_holds_up_no_other(box_system: Box
     await box_system.remove(*FIVE)
     await box_system.retry()
     assert list((await box_system.numbers()).values()) == [1]
-    assert box_system.engine.progress.allocations_idle and not box_system.engine.progress.allocations_settled, (
+    assert box_system.engine.allocations.loop.idle and not box_system.engine.allocations.loop.settled, (
         "it is tried again"
     )
 
@@ -201,11 +201,11 @@ async def test_no_useless_request_is_sent_while_a_number_waits_for_its_release(
 ) -> None:
     await box_system.boxes("a", text="number")
     box_system.write.failures["ticket-1"] = [Rejected(403, "not today")] * 1000
-    rounds = box_system.engine._allocations.loop.runs
+    rounds = box_system.engine.allocations.loop.runs
     await box_system.remove("a")
     box_system.engine.work_ended()
-    assert box_system.engine.progress.allocations_idle
-    assert box_system.engine._allocations.loop.runs == rounds
+    assert box_system.engine.allocations.loop.idle
+    assert box_system.engine.allocations.loop.runs == rounds
 
 
 async def test_an_acknowledged_delete_releases_the_number_before_its_echo(box_system: BoxSystem) -> None:
@@ -214,7 +214,7 @@ async def test_an_acknowledged_delete_releases_the_number_before_its_echo(box_sy
     await box_system.remove("a", settle=False)
     await box_system.relist(settle=False)
     assert box_system.write.log[-1] == "delete ticket-1"
-    assert not box_system.engine.progress.allocations_idle
+    assert not box_system.engine.allocations.loop.idle
 
 
 async def test_an_allocation_granted_after_a_pause_no_longer_waits_alone(
@@ -235,6 +235,6 @@ async def test_a_closed_engine_asks_for_no_number(box_system: BoxSystem) -> None
     await box_system.boxes("a", text="number", settle=False)
     box_system.write.failures[(await box_system.key("box", "a")).uuid] = [Rejected(403, "no")]
     await box_system.offline.settle()
-    assert not box_system.engine.progress.allocations_settled
+    assert not box_system.engine.allocations.loop.settled
     box_system.engine.close()
-    assert box_system.engine.progress.allocations_settled
+    assert box_system.engine.allocations.loop.settled

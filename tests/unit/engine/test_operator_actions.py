@@ -65,7 +65,7 @@ async def test_a_suspect_that_is_paused_is_not_run_even_for_its_facts(
             again.engine.operator_actions.pause(key, ("a",), "by a test")
         else:
             again.engine.operator_actions.suspect(key, await revision(box_system, key))
-    recall = mocker.spy(again.engine._evaluator._runner, "recall")
+    recall = mocker.spy(again.engine.evaluator._runner, "recall")
     await again.begin()
     await again.relist()
     assert again.engine.world.exists(key) and key in again.engine.states.held
@@ -138,10 +138,10 @@ async def test_an_unreadable_intent_can_be_dropped(box_system: BoxSystem) -> Non
 
 async def test_a_retry_evaluates_a_held_intent_at_once(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="fail")
-    runs = box_system.engine.progress.evaluations
+    runs = box_system.engine.evaluator.runs
     assert box_system.engine.operator_actions.retry(None) == 1
     await box_system.offline.settle()
-    assert box_system.engine.progress.evaluations == runs + 1
+    assert box_system.engine.evaluator.runs == runs + 1
 
 
 async def test_a_retry_writes_a_rejected_object_at_once(box_system: BoxSystem) -> None:

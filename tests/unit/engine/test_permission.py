@@ -113,14 +113,14 @@ async def test_a_rejected_fence_stops_writing_and_is_reported_to_the_leadership(
 async def test_between_two_writes_of_one_plan_the_leadership_may_be_lost(box_system: BoxSystem) -> None:
     leadership = Leadership(box_system)
     fences: list[str | None] = []
-    send = box_system.engine._sender._send
+    send = box_system.engine.sender._send
 
     async def losing(operation: object, fence: str | None) -> object:
         fences.append(fence)
         leadership.fence = None
         return await send(operation, None)  # type: ignore[arg-type]
 
-    box_system.engine._sender._send = losing  # type: ignore[assignment,method-assign]
+    box_system.engine.sender._send = losing  # type: ignore[assignment,method-assign]
     await box_system.boxes("a", "b")
     assert fences == ["default/7"], "the next write was not begun"
 
@@ -208,13 +208,13 @@ async def test_a_rejected_number_is_reported_with_the_servers_message(box_system
 async def test_a_write_goes_with_the_fence_by_which_it_was_permitted(box_system: BoxSystem) -> None:
     """Between asking twice the process may have stood still, and a write without a fence would be taken."""
     fences: list[str | None] = []
-    send = box_system.engine._sender._send
+    send = box_system.engine.sender._send
 
     async def noting(operation: object, fence: str | None) -> object:
         fences.append(fence)
         return await send(operation, None)  # type: ignore[arg-type]
 
-    box_system.engine._sender._send = noting  # type: ignore[assignment,method-assign]
+    box_system.engine.sender._send = noting  # type: ignore[assignment,method-assign]
     answers = ["default/7", "default/7"]  # for the plan, for the write; then the lease is over
     box_system.engine.permission.require_leadership(lambda: answers.pop(0) if answers else None, lambda fence: None)
     await box_system.boxes("a")

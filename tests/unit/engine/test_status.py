@@ -57,16 +57,16 @@ async def test_a_further_pass_and_a_restart_write_nothing(system: GateSystem) ->
 async def test_status_never_runs_its_own_intent(system: GateSystem) -> None:
     await system.make("gate", "a", text="ok")
     await system.make("lamp", "one", gate="a", colour="red")
-    runs = system.engine.progress.evaluations
+    runs = system.engine.evaluator.runs
     await system.write_status("gate", "a", {"phase": "Dusk", "conditions": [FOREIGN]}, "phase", "conditions[Watched]")
-    assert system.engine.progress.evaluations == runs
+    assert system.engine.evaluator.runs == runs
 
 
 async def test_a_status_that_others_write_is_an_input(system: GateSystem) -> None:
     await system.make("sign", "s", text="slow")
     await system.write_status("sign", "s", {"weight": 7})
     assert await system.bars() == {"s": "7"}
-    assert system.engine.progress.missing_reactions == {}
+    assert system.engine.evaluator.missing_reactions == {}
 
 
 async def test_what_others_write_stays(system: GateSystem) -> None:

@@ -43,7 +43,7 @@ def planned(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 @asynccontextmanager
 async def writer(box_system: BoxSystem, in_flight: int) -> AsyncIterator[Loop[Name]]:
     """The loop that writes the system's objects, without the rest of the engine. Plans may begin."""
-    loop = box_system.engine._writes.loop
+    loop = box_system.engine.writes.loop
     loop._workers = in_flight
     may_plan(box_system, yes=True)
     task = asyncio.create_task(loop.run())
@@ -56,7 +56,7 @@ async def writer(box_system: BoxSystem, in_flight: int) -> AsyncIterator[Loop[Na
 
 def may_plan(box_system: BoxSystem, *, yes: bool) -> None:
     box_system.engine._phases.enter(Phase.PLANNING if yes else Phase.LISTING)
-    box_system.engine._writes.loop.wake()
+    box_system.engine.writes.loop.wake()
 
 
 async def two_parts_to_make(box_system: BoxSystem) -> None:
@@ -96,7 +96,7 @@ async def test_nothing_is_planned_when_an_outage_ends_while_plans_may_not_begin(
     box_system.write.failures["a"] = [Unavailable("connection refused")]
     async with writer(box_system, in_flight=10):
         box_system.engine.objects.plan([part("a")])
-        await until(lambda: not box_system.engine.progress.reachable)
+        await until(lambda: not box_system.engine.throttle.reachable)
         with planned(box_system, monkeypatch) as names:
             box_system.engine.objects.plan([part("b")])
             await anyio.wait_all_tasks_blocked()

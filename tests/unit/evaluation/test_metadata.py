@@ -133,7 +133,7 @@ async def test_the_walk_leads_to_a_reader_of_metadata_so_that_no_reaction_is_mis
     await service.update(web(labels={"app": "a"}))
     await service.update(web(labels={"app": "a", "tier": "x"}))
     assert found == ["", "a"]
-    assert service.offline.engine.progress.missing_reactions == {}
+    assert service.offline.engine.evaluator.missing_reactions == {}
 
 
 async def test_an_unknown_part_is_named_with_those_that_there_are(looking: Callable[[Look], Looking]) -> None:

@@ -194,12 +194,12 @@ async def test_asking_changes_nothing(system: ContrailSystem) -> None:
     def everything() -> tuple[Any, ...]:
         reads = engine._logic.reads
         return (
-            engine.progress.evaluations,
+            engine.evaluator.runs,
             len(journal),
             len(reads),
             world.reads.reads_of(key),
-            engine.progress.jobs,
-            engine.progress.objects,
+            engine.jobs.pending(),
+            engine.objects.pending(),
             dict(book.on(Name("access_control_list", ("default-domain", "blue", "web")))),
             msgspec.json.encode(engine_status(engine)),
         )

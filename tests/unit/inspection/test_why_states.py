@@ -160,7 +160,7 @@ async def test_a_suspect_is_held_and_not_evaluated_to_be_asked(box_system: BoxSy
     key = await box_system.key("box", "a")
     box_system.engine.operator_actions.suspect(key, box_system.engine.world.mod_revision(key))
     await box_system.offline.settle()
-    box_system.engine._evaluator._runner.explain = None  # type: ignore[method-assign, assignment]
+    box_system.engine.evaluator._runner.explain = None  # type: ignore[method-assign, assignment]
     assert await state(box_system, "box", "a") == "held"
     answer = await asked(box_system, "part", "a:one")
     assert (answer["state"], [part["part"] for part in answer["parts"]]) == ("held", ["", "content"])

@@ -331,9 +331,9 @@ async def test_what_needs_a_restart_is_named_and_the_rest_is_taken(
 async def test_missing_reactions_are_counted_anew_under_another_map(workshop: Workshop) -> None:
     workshop.engine.report_missing_reaction(("room", "tool"))
     await workshop.reload()
-    assert workshop.engine.progress.missing_reactions == {("room", "tool"): 1}
+    assert workshop.engine.evaluator.missing_reactions == {("room", "tool"): 1}
     await workshop.reload(FURTHER)
-    assert workshop.engine.progress.missing_reactions == {}
+    assert workshop.engine.evaluator.missing_reactions == {}
 
 
 async def test_one_reload_runs_at_a_time_and_the_last_wins(workshop: Workshop) -> None:

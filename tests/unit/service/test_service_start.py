@@ -25,7 +25,7 @@ async def test_unreadable_allocations_are_waited_for_and_reported_once(
     box_system = BoxSystem()
     await box_system.offline.server.ensure_pool(POOL, 1, 1000)
     tries: list[int] = []
-    load = box_system.engine._allocations.load
+    load = box_system.engine.allocations.load
 
     async def failing() -> None:
         tries.append(len(tries))
@@ -34,7 +34,7 @@ async def test_unreadable_allocations_are_waited_for_and_reported_once(
         await load()
 
     monkeypatch.setattr(service_module, "_RETRY", 0.0)
-    monkeypatch.setattr(box_system.engine._allocations, "load", failing)
+    monkeypatch.setattr(box_system.engine.allocations, "load", failing)
     service = service_of(box_system)
     async with serving(service):
         await until(lambda: bool(service.status()["first_pass_complete"]))
@@ -56,7 +56,7 @@ async def test_while_the_allocations_are_waited_for_the_service_is_healthy_and_n
         tried.set()
         raise Unavailable("connection refused")
 
-    monkeypatch.setattr(box_system.engine._allocations, "load", failing)
+    monkeypatch.setattr(box_system.engine.allocations, "load", failing)
     async with anyio.create_task_group() as group:
         group.start_soon(service.run)
         with anyio.fail_after(PATIENCE):
@@ -83,7 +83,7 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
         raise Unavailable("etcd Range: connection refused")
 
     monkeypatch.setattr(service_module, "_RETRY", 0.01)
-    monkeypatch.setattr(box_system.engine._allocations, "load", load)
+    monkeypatch.setattr(box_system.engine.allocations, "load", load)
     monkeypatch.setattr(box_system.offline.store, "range", away)
     async with anyio.create_task_group() as group:
         group.start_soon(service.run)

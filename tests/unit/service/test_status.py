@@ -94,7 +94,7 @@ async def test_one_that_stands_by_shows_no_writing_and_its_first_load_ends() -> 
     box_system.engine.withhold(STANDING_BY, "another leads")
     await box_system.boxes("a", "b", settle=False, text="number")
     box_system.engine._applier.apply(await _listed(box_system))
-    await box_system.engine._evaluator.loop.step()
+    await box_system.engine.evaluator.loop.step()
     box_system.engine.work_ended()
     box_system.engine.objects.plan([Name("part", ("a", "one"))])
     assert reported.status(STANDBY)["progress"] == {"phase": "planning", "done": 0, "total": 1}
@@ -118,7 +118,7 @@ async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(
     box_system: BoxSystem, reported: Reported
 ) -> None:
     reported.source.progress.delivered(Snapshot(box_system.engine.revision, ()))
-    box_system.engine._sender.last_revision = box_system.engine.revision + 3
+    box_system.engine.sender.last_revision = box_system.engine.revision + 3
     status = reported.status()
     assert status["lag_revisions"] == 3
     revision = box_system.engine.revision
@@ -238,12 +238,12 @@ async def test_the_first_load_shows_how_far_it_is() -> None:
     box_system.engine._applier.apply(await _listed(box_system))
     key = box_system.engine.jobs.take()
     assert key is not None
-    box_system.engine._evaluator._evaluate(key)
+    box_system.engine.evaluator._evaluate(key)
     box_system.engine.jobs.done(key)
     assert reported.pending_work()[0] == "the first pass: 1 of 3 intents are evaluated"
     assert reported.status()["progress"] == {"phase": "evaluating", "done": 1, "total": 3}
 
-    await box_system.engine._evaluator.loop.step()
+    await box_system.engine.evaluator.loop.step()
     box_system.engine.work_ended()
     assert reported.status()["progress"] == {"phase": "writing", "done": 0, "total": 3}
     assert reported.pending_work() == ["the comparison of 3 objects with their desired state"]

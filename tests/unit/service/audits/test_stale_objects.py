@@ -43,7 +43,7 @@ async def test_a_stale_object_is_found_repaired_and_its_missing_reaction_named(
     assert mismatch.missing_reactions == ("box <- box",)
     assert mismatch.repaired
     assert await system.content("b") == "second"
-    assert system.engine.progress.missing_reactions == {("box", "box"): 1}
+    assert system.engine.evaluator.missing_reactions == {("box", "box"): 1}
     assert any("part b:one differs" in record.message for record in caplog.records if record.levelno == logging.ERROR)
 
 
@@ -63,7 +63,7 @@ async def test_with_healing_there_is_nothing_to_find(start: Start) -> None:
     await seeing(system)
     assert await system.content("b") == "second"
     assert (await system.auditing.once("a test")).differences == 0
-    assert system.engine.progress.missing_reactions == {("box", "box"): 1}
+    assert system.engine.evaluator.missing_reactions == {("box", "box"): 1}
 
 
 async def test_what_a_deletion_left_stale_names_the_kind_that_is_gone(start: Start) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -112,7 +113,8 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
         from intentc.bridges.azure.client import ResourceManagerClient
         from intentc.bridges.azure.credentials import StandInCredential
         from intentc.bridges.azure.document import empty_gateway
-        from intentc.bridges.azure.serving import running_publisher
+        from intentc.bridges.azure.serving import Bridge
+    from intentc.bridges.process import running
     from intentc.plugins import declared
     from intentc.watch.etcd import EtcdStore
     from intentc.writing.http import mirror_service
@@ -120,7 +122,7 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
     from .resource_manager import ResourceManager, serving_resource_manager
 
     configuration = started.configuration
-    settings = settings_of(configuration, declared(configuration))._replace(collect_seconds=0.2)
+    settings = replace(settings_of(configuration, declared(configuration)), collect_seconds=0.2)
     document = msgspec.json.decode(msgspec.json.encode(empty_gateway(configuration.intentc.settings)))
     manager = ResourceManager(document, anyio.current_time, put_seconds=1.0)
     for item in document["properties"]["frontendIPConfigurations"]:
@@ -132,7 +134,7 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
             serving_resource_manager(manager) as url,
             ResourceManagerClient(url, StandInCredential(), poll_seconds=0.2) as client,
             mirror_service(api_server(configuration)) as writer,
-            running_publisher(client, store, writer, settings) as bridge,
+            running(Bridge(client, store, writer, settings)) as bridge,
         ):
             yield AzureGateway(manager, bridge, url + settings.gateway.gateway)
     finally:

@@ -15,7 +15,8 @@ import yaml
 
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.loading.kubeconfig import read_kubeconfig
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
@@ -46,7 +47,7 @@ async def _bridge(cluster: KubeApiserver, world: LiveSystem, process: str = "one
     try:
         async with (
             mirror_service(Endpoint(world.url)) as writer,
-            running_bridge(client, world.store, writer, kinds, settings) as bridge,
+            running(Bridge(client, world.store, writer, kinds, settings)) as bridge,
         ):
             yield bridge
     finally:

@@ -15,7 +15,8 @@ import yaml
 
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.cli.commands.crds import definitions
 from intentc.loading import load_schema
 from intentc.loading.configuration import Configuration
@@ -75,7 +76,7 @@ async def _bridge(cluster: KubeApiserver, world: LiveSystem, process: str) -> As
     try:
         async with (
             mirror_service(Endpoint(world.url)) as writer,
-            running_bridge(client, world.store, writer, mirrored_kinds(world.loaded.schema), settings) as bridge,
+            running(Bridge(client, world.store, writer, mirrored_kinds(world.loaded.schema), settings)) as bridge,
         ):
             yield bridge
     finally:

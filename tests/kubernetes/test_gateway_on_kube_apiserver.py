@@ -22,7 +22,8 @@ import yaml
 
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import manifest_kind, mirrored_kinds
-from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc
 from intentc.loading.kubeconfig import read_kubeconfig
@@ -124,7 +125,7 @@ async def bridging(cluster: KubeApiserver, world: LiveSystem, process: str = "on
     try:
         async with (
             mirror_service(Endpoint(world.url)) as writer,
-            running_bridge(client, world.store, writer, mirrored_kinds(schema), settings, schema=schema) as bridge,
+            running(Bridge(client, world.store, writer, mirrored_kinds(schema), settings, schema=schema)) as bridge,
         ):
             yield bridge
     finally:

@@ -13,7 +13,8 @@ import pytest
 
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.cli.commands.crds import definitions
 from intentc.loading.kubeconfig import read_kubeconfig
 from intentc.model.bridge_keys import synced_prefix
@@ -91,7 +92,7 @@ class _System:
             path,
             path,
             process,
-            LOADED.finalizers,
+            finalizers=LOADED.finalizers,
             tend_seconds=0.05,
             not_served_seconds=1.0,
             makes=LOADED.makes,
@@ -100,7 +101,7 @@ class _System:
         try:
             async with (
                 mirror_service(Endpoint(self.world.url), LOADED.finalizers) as writer,
-                running_bridge(client, self.world.store, writer, kinds, settings, schema=schema) as bridge,
+                running(Bridge(client, self.world.store, writer, kinds, settings, schema=schema)) as bridge,
             ):
                 yield bridge
         finally:

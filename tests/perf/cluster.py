@@ -21,7 +21,8 @@ import msgspec
 
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.cli.connecting import api_server
 from intentc.loading.schemas import load_schema
 from intentc.watch.etcd import EtcdStore
@@ -186,7 +187,7 @@ async def _bridge(cluster: FakeCluster, chain: Chain) -> AsyncIterator[Bridge]:
     try:
         async with (
             mirror_service(api_server(chain.started.configuration)) as writer,
-            running_bridge(client, store, writer, kinds, settings) as bridge,
+            running(Bridge(client, store, writer, kinds, settings)) as bridge,
         ):
             yield bridge
     finally:
@@ -241,8 +242,8 @@ async def _acknowledged(cluster: FakeCluster, bridge: Bridge, chain: Chain) -> N
     while not (int(watcher.informer.version or 0) >= last and bridge.copy_writer.idle):  # noqa: ASYNC110
         await anyio.sleep(0.001)
     engine = chain.started.service.engine
-    await engine.settled(bridge.copies.revision)
-    revision, world = max(bridge.copies.revision, engine.sender.last_revision), chain.gateway.xds.world
+    await engine.settled(bridge.revision)
+    revision, world = max(bridge.revision, engine.sender.last_revision), chain.gateway.xds.world
     while not (world.published >= revision and all(stream.serial >= world.serial for stream in world.streams)):  # noqa: ASYNC110
         await anyio.sleep(0.001)
 

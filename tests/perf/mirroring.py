@@ -17,7 +17,8 @@ from intentc.apiserver.app import create_app
 from intentc.apiserver.service import ApiServer
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.serving import Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.loading.kubeconfig import ClusterAccess
 from intentc.loading.schemas import load_schema
 from intentc.watch.memory import MemoryStore
@@ -36,7 +37,7 @@ async def main(url: str, kind: str) -> None:
     connection = in_process(create_app(ApiServer(store, schema, path=_PATH, max_txn_ops=1024)))
     client, writer = Cluster(lambda: ClusterAccess(url)), MirrorService(connection)
     settings = Settings(_PATH, "bench", "bench", ttl=60)
-    async with running_bridge(client, store, writer, mirrored_kinds(schema, [kind]), settings) as bridge:
+    async with running(Bridge(client, store, writer, mirrored_kinds(schema, [kind]), settings)) as bridge:
 
         async def answer(question: Question) -> dict[str, Any]:
             counters = bridge.tasks[kind].watcher.counters if kind in bridge.tasks else {}

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model.events import Batch, Change, Correction, Snapshot
+from intentc.model.events import Batch, Change, Snapshot
 
+from ..process import with_deletions
 from .certificates import Pair
 from .document import RECORD, Parts, parts_of
 from .document.parts import COLLECTIONS
@@ -105,21 +106,19 @@ class StoredWorld:
         self.restores = 0
         self._found: dict[tuple[str, str], Stored] = {}
 
-    def take(self, item: Snapshot | Batch | Correction) -> bool:
+    def take(self, item: Snapshot | Batch) -> bool:
         """Take a delivery; whether it changed what is published."""
-        concerned = [change for change in item.changes if change.kind in KINDS]
-        seen = {(change.kind, change.uuid) for change in concerned}
-        lost = self._found.keys() - seen if isinstance(item, Snapshot) else set()
-        for key in lost:
-            del self._found[key]
+        concerned = with_deletions(item, KINDS, self._found)
         for change in concerned:
             self._take(change)
+        has_lost = False
         if isinstance(item, Snapshot):
+            has_lost = any(change.value is None for change in concerned)
             # A restored store has gone back.
             self.revision = item.revision
             self.restores += item.restored
         self.revision = max(self.revision, item.revision)
-        return bool(lost) or any(change.kind in _OBJECTS or change.kind == _SECRET for change in concerned)
+        return has_lost or any(change.kind in _OBJECTS or change.kind == _SECRET for change in concerned)
 
     def of_kind(self, kind: str) -> list[Stored]:
         """The resources of a kind."""

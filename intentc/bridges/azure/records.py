@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -22,6 +22,7 @@ from intentc.model import Key, kebab
 from intentc.model.manifest import manifest_uuid
 from intentc.reconcile.failures import Conflict, Rejected
 from intentc.writing import Written
+from intentc.writing.http import MirrorService
 
 from .compiled_world import DOCUMENT_PROBLEM, PUBLICATION, PUBLISHED, REJECTION, Digests, Published, StoredWorld
 from .document import RECORD, record_of
@@ -33,25 +34,13 @@ _MESSAGE = 2000
 """Characters of Azure's words that are kept."""
 
 
-class RecordWriter(Protocol):
-    """Writes single resources; see ``writing.http.MirrorService``."""
-
-    def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]: ...
-
-    def update(
-        self, key: Key, data: bytes, fence: str | None, revision: int, mask: tuple[str, ...] = ()
-    ) -> asyncio.Future[Written]: ...
-
-    def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]: ...
-
-
 class GatewayRecords:
     """The records of one gateway. ``name``: of its records; ``prefix``: of our names; ``plurals``: kind → plural;
     ``shown``: waits until etcd has shown a revision. It is ``publisher.Records``; methods raise ``Failure``."""
 
     def __init__(
         self,
-        writer: RecordWriter,
+        writer: MirrorService,
         stored: StoredWorld,
         name: str,
         prefix: str,

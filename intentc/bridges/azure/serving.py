@@ -1,41 +1,37 @@
-"""Runs the publisher of one gateway: the watch, the election, one pass after another, and the diagnostics.
+"""Runs the publisher of one gateway: one pass after another, while this process leads.
 
-Why it exists: ``intentc appgw``, ``intentc dev`` and the tests share it. Changes collect for a moment
-(``collect_seconds``), before a gateway's first document until a moment brings none, ten at most; while Azure works on a
-document, the newest world waits and goes next. The gateway is the one key of a ``Loop``: it is looked at at least once
-a period, sooner after a change, a write or a first failure; later if failures repeat, or Azure asks for it. A leader
-begins once it knows all that a former one recorded, and after etcd was restored nothing is published until the objects
-have stayed the same for a while (docs/appgw.md §11). ``publisher`` does one pass. ``Bridge`` is
-``diagnostics.Process``; callers handle commands and signals.
-
-State: the loop, what etcd delivered, the election, the publisher, the last pass, how many passes found what, until when
-changes collect, and until when it is quiet after a restore.
+Changes collect for a moment (``collect_seconds``), before a gateway's first document until a moment brings none, ten at
+most; while Azure works on a document, the newest world waits and goes next. The gateway is the one key of a ``Loop``:
+it is looked at at least once a period, sooner after a change, a write or a first failure; later if failures repeat, or
+Azure asks for it. A leader begins once it knows all that a former one recorded, and after etcd was restored nothing is
+published until the objects have stayed the same for a while (docs/appgw.md §11). ``publisher`` does one pass.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from intentc.diagnostics.metrics import registry_of
-from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership, caught_up
-from intentc.model.events import Batch, Correction, Snapshot
+from intentc.leading import KeeperFactory, Leadership, caught_up
+from intentc.model.events import Batch, Snapshot
 from intentc.reconcile import Loop, Pause, RequeueAfter
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Failure
-from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
-from intentc.watch.source import Source
+from intentc.writing.http import MirrorService
 
+from ..process import LeadingProcess, ProcessSettings
 from .compiled_world import RECORDS, StoredWorld
-from .metrics import metrics
 from .publisher import Gateway, Manager, Pass, Publisher
-from .records import GatewayRecords, RecordWriter
+from .records import GatewayRecords
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(5.0, 300.0)
@@ -44,24 +40,20 @@ _LOOK = 0.05
 """Seconds between checks whether all records of a former leader are known."""
 
 
-__all__ = ["RECORDS", "Bridge", "Gateway", "Settings", "running_publisher"]
+__all__ = ["RECORDS", "Bridge", "Gateway", "Settings"]
 
 
-class Settings(NamedTuple):
-    """``path``: of resources in etcd. ``gateway``: which one, and how. ``name``: of its records; ``prefix``: of our
-    names; ``plurals``: of their kinds. ``collect_seconds``: changes wait for each other; ``period_seconds``: between
-    comparisons; ``again``: the waits after failures; ``shown_seconds``: the longest wait for etcd to show a record;
-    ``quiet_seconds``: after etcd was restored, nothing is published before the objects have stayed the same so long."""
+@dataclass(frozen=True, kw_only=True)
+class Settings(ProcessSettings):
+    """``gateway``: which one, and how. ``name``: of its records; ``prefix``: of our names; ``plurals``: of their kinds.
+    ``collect_seconds``: changes wait for each other; ``period_seconds``: between comparisons; ``again``: the waits
+    after failures; ``shown_seconds``: the longest wait for etcd to show a record; ``quiet_seconds``: after etcd was
+    restored, nothing is published before the objects have stayed the same so long."""
 
-    path: str
-    installation: str
-    process: str
     gateway: Gateway
     name: str
     prefix: str
     plurals: Mapping[str, str]
-    ttl: int = DEFAULT_TTL_SECONDS
-    heartbeat_seconds: float = 5.0
     collect_seconds: float = 1.0
     period_seconds: float = 60.0
     again: Backoff = _AGAIN
@@ -106,35 +98,24 @@ class CollectedChanges:
         self._latest = None
 
 
-class Bridge:
-    """A publisher at work, created by ``running_publisher``. It is ``diagnostics.Process``."""
+class Bridge(LeadingProcess):
+    """The process that publishes to one gateway."""
 
     def __init__(
         self,
         manager: Manager,
         store: Store,
-        writer: RecordWriter,
+        writer: MirrorService,
         settings: Settings,
         *,
         keepers: KeeperFactory | None = None,
     ) -> None:
+        super().__init__(store, settings, f"{settings.installation}/appgw/{settings.name}", keepers)
         self._settings = settings
         self._manager = manager
         self.stored = StoredWorld()
-        self.election = Election(
-            store,
-            f"{settings.installation}/appgw/{settings.name}",
-            settings.process,
-            ttl=settings.ttl,
-            versions={},
-            on_won=self._on_won,
-            on_lost=self._on_lost,
-            keepers=keepers,
-        )
-        heartbeat = Heartbeat(settings.installation, settings.process, interval=settings.heartbeat_seconds)
         self._store = store
         self._path = f"/{settings.path.strip('/')}/"
-        self._source = Source(store, self._path, heartbeat=heartbeat)
         self._records = GatewayRecords(
             writer,
             self.stored,
@@ -146,7 +127,6 @@ class Bridge:
         self._publisher: Publisher | None = None
         self._won_at = 0
         """The revision at which the leadership began."""
-        self._listed = anyio.Event()
         self._delivered = anyio.Event()
         self.loop: Loop[str] = Loop(
             self._reconcile,
@@ -167,39 +147,13 @@ class Bridge:
         self.passes: Counter[str] = Counter()
         self.registry = registry_of(lambda: metrics(self.status()))
 
-    async def run(self) -> None:
-        """Publish until cancelled; then resign."""
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._follow)
-                group.start_soon(self._source.run_heartbeat)
-                await self._listed.wait()
-                # A leader begins with what a former one left in etcd.
-                group.start_soon(self.election.run)
-                await self.loop.run()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self.election.resign()
+    async def work(self, group: TaskGroup) -> None:
+        await self.loop.run()
 
     @property
     def is_quiet(self) -> bool:
         """Whether all changes were looked at, and the last pass says what stays so until the next."""
         return self.loop.idle and self.last.state not in _PASSING
-
-    def healthy(self) -> bool:
-        """Whether the publisher works."""
-        return self._listed.is_set()
-
-    def ready(self) -> tuple[bool, tuple[str, ...]]:
-        """Whether etcd is watched; and the reasons if not."""
-        state = self._source.state
-        if state.ready:
-            return True, ()
-        return False, (f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""),)
-
-    def pending(self) -> list[dict[str, str]]:
-        """Nothing: a bridge has no references."""
-        return []
 
     def status(self) -> dict[str, Any]:
         """The status as JSON: ``state`` and ``message`` of the last pass, ``problems`` that only the whole document
@@ -209,7 +163,7 @@ class Bridge:
         shown = f"{self.last.state}: {self.last.message}" if self.last.message else self.last.state
         return {
             # While etcd is away, nobody knows whether this is still what is compiled.
-            "converged": (True if self._source.state.ready else None) if applied else False,
+            "converged": (True if self.source.state.ready else None) if applied else False,
             "leading": self.election.fence() is not None,
             "leader": self.election.leader() or "",
             "gateway": self._settings.gateway.gateway,
@@ -229,15 +183,7 @@ class Bridge:
             ],
         }
 
-    async def _follow(self) -> None:
-        async with aclosing(self._source.events()) as events:
-            async for item in events:
-                self._take(item)
-                self._listed.set()
-                self._delivered.set()
-                self._delivered = anyio.Event()
-
-    def _take(self, item: Snapshot | Batch | Correction) -> None:
+    def take(self, item: Snapshot | Batch) -> None:
         restores = self.stored.restores
         has_changed = self.stored.take(item)
         if self.stored.restores > restores or (has_changed and self._quiet_at > anyio.current_time()):
@@ -246,6 +192,8 @@ class Bridge:
             has_published = bool(self.stored.published(self._settings.name).made)
             self._collected.add(anyio.current_time(), is_first=not has_published)
             self.loop.add(self._settings.gateway.gateway)
+        self._delivered.set()
+        self._delivered = anyio.Event()
 
     async def _until_shown(self, revision: int) -> None:
         """Wait until etcd has delivered ``revision``. Raises ``NotShown``."""
@@ -256,7 +204,7 @@ class Bridge:
         if self.stored.revision < revision:
             raise NotShown(f"etcd has not shown revision {revision}, at which a record was written")
 
-    def _on_won(self, leadership: Leadership) -> None:
+    def on_won(self, leadership: Leadership) -> None:
         self._won_at = leadership.revision
         self._not_before = 0.0
         self._collected.add(anyio.current_time(), is_first=True)
@@ -269,7 +217,7 @@ class Bridge:
         with anyio.move_on_after(self._settings.shown_seconds) as scope:
             while True:
                 try:
-                    applied = self._source.applied_revision
+                    applied = self.source.applied_revision
                     # A busy store always has newer keys, but those are no former leader's.
                     if applied >= self._won_at or not await caught_up(self._store, self._path, applied):
                         break
@@ -282,7 +230,7 @@ class Bridge:
         published = self.stored.published(self._settings.name)
         return Publisher(self._manager, self._records, self.stored.world, gateway, published, self.stored.suspected())
 
-    def _on_lost(self, reason: str) -> None:
+    def on_lost(self, reason: str) -> None:
         self._publisher = None
         self._under_way.cancel()
         self.last = Pass("Standby", reason)
@@ -363,20 +311,21 @@ _PASSING = frozenset(
 """States that end by themselves."""
 
 
-@asynccontextmanager
-async def running_publisher(
-    manager: Manager,
-    store: Store,
-    writer: RecordWriter,
-    settings: Settings,
-    *,
-    keepers: KeeperFactory | None = None,
-) -> AsyncIterator[Bridge]:
-    """A publisher at work until the block is left; then it resigns, so that another process takes over at once."""
-    bridge = Bridge(manager, store, writer, settings, keepers=keepers)
-    async with anyio.create_task_group() as group:
-        group.start_soon(bridge.run)
-        try:
-            yield bridge
-        finally:
-            group.cancel_scope.cancel()
+LEADING = "intentc_appgw_leading"
+APPLIED = "intentc_appgw_applied"
+DOCUMENTS = "intentc_appgw_documents"
+PASSES = "intentc_appgw_passes"
+CONTENDED = "intentc_appgw_contended_parts"
+
+
+def metrics(status: Mapping[str, Any]) -> Iterator[Metric]:
+    """The metrics of one scrape, from ``Bridge.status`` (docs/operating.md)."""
+    yield GaugeMetricFamily(LEADING, "1 if this process publishes.", value=int(status["leading"]))
+    yield GaugeMetricFamily(APPLIED, "1 if the gateway has what was compiled.", value=int(bool(status["converged"])))
+    yield CounterMetricFamily(DOCUMENTS, "Documents that Azure accepted.", value=status["documents"])
+    contended = len(status["contended"])
+    yield GaugeMetricFamily(CONTENDED, "Parts of the gateway that another writer reverts, and that wait.", contended)
+    passes = CounterMetricFamily(PASSES, "Looks at the gateway, by what they found.", labels=["state"])
+    for state, count in sorted(status["counters"].items()):
+        passes.add_metric([state], count)
+    yield passes

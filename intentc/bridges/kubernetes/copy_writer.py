@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from intentc import crashpoints
 from intentc.model import Key
@@ -23,6 +23,7 @@ from intentc.reconcile import Loop, RequeueAfter, Result, open_while
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Failure, Fenced, Rejected, UnknownOutcome
 from intentc.writing import Written
+from intentc.writing.http import MirrorService
 
 from .mirror import Mirror, Removal, Write
 
@@ -32,14 +33,6 @@ _UNDER_WAY = 400
 _AGAIN = Backoff(0.2, 30.0)
 _REJECTED_AGAIN = 600.0
 """Seconds until a rejected object is sent again: the API server may be a newer one."""
-
-
-class Writer(Protocol):
-    """Writes copies; see ``writing.http.MirrorService``."""
-
-    def put(self, key: Key, document: bytes, fence: str | None) -> asyncio.Future[Written]: ...
-
-    def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]: ...
 
 
 class _HeldBack(NamedTuple):
@@ -54,7 +47,7 @@ class CopyWriter:
     one that the API server rejects."""
 
     def __init__(
-        self, mirror: Mirror, writer: Writer, fence: Callable[[], str | None], fenced: Callable[[str], None]
+        self, mirror: Mirror, writer: MirrorService, fence: Callable[[], str | None], fenced: Callable[[str], None]
     ) -> None:
         self.rejected: dict[Key, str] = {}
         """Objects that the API server rejects, with its words."""

@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,6 +27,7 @@ from intentc.reconcile import Loop, open_while
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Fenced
 from intentc.writing import Written
+from intentc.writing.http import MirrorService
 
 from .stored_manifests import Answer, FqName, Manifest
 
@@ -34,18 +35,6 @@ _LOG = logging.getLogger(__name__)
 _UNDER_WAY = 400
 """Writes at once: four full requests."""
 _AGAIN = Backoff(0.2, 30.0)
-
-
-class AnswerWriter(Protocol):
-    """Writes single resources; see ``writing.http.MirrorService``."""
-
-    def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]: ...
-
-    def update(
-        self, key: Key, data: bytes, fence: str | None, revision: int, mask: tuple[str, ...] = ()
-    ) -> asyncio.Future[Written]: ...
-
-    def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]: ...
 
 
 class _Planned(NamedTuple):
@@ -67,7 +56,7 @@ class ManifestAnswers:
 
     def __init__(
         self,
-        writer: AnswerWriter,
+        writer: MirrorService,
         schema: Schema,
         fence: Callable[[], str | None],
         fenced: Callable[[str], None],

@@ -27,6 +27,7 @@ from intentc.outgoing import INSTALLATION_LABEL, Step, differences, next_step, o
 from intentc.reconcile import Loop, RequeueAfter, Result, open_while
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Unavailable
+from intentc.writing.http import MirrorService
 
 from . import applying
 from .applying import NotAsExpected, words_of
@@ -35,7 +36,7 @@ from .events import Events
 from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness
 from .made_objects import Body, GroupVersionKind, MadeObjects, sort_of, uid_of
-from .manifest_answers import AnswerWriter, ManifestAnswers
+from .manifest_answers import ManifestAnswers
 from .stored_manifests import FqName, Manifest, StoredManifests
 from .wire import UNUSABLE
 
@@ -80,7 +81,7 @@ class ManifestReconciler:
         cluster: Cluster,
         installation: str,
         schema: Schema,
-        writer: AnswerWriter,
+        writer: MirrorService,
         fence: Callable[[], str | None],
         fenced: Callable[[str], None],
         doubt: Callable[[], Awaitable[str]],

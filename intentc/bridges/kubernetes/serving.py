@@ -1,46 +1,46 @@
-"""Runs the Kubernetes bridge: the watches of both sides, the election, the writes and the marks.
+"""Runs the Kubernetes bridge: the watches of both sides, the writes and the marks.
 
-Why it exists: ``intentc kubernetes`` and the tests share it. Every process watches both sides; the one that leads
-writes. It hands to each part what the watches show, reports of problems included. Once a second it looks which kinds
-need another list (30 seconds apart at least), withholds deletions of kinds that the cluster lost, and has approvals
-carried out (``cluster_identity``), marks written (``marking``) and manifests looked at (``manifest_reconciler``).
-``Bridge`` is ``diagnostics.Process``; ``status`` describes it. Callers serve the diagnostics, and handle commands and
-signals.
-
-State: the tasks of the kinds; the parts keep their own. It notes in ``ClusterIdentity`` which cluster the marks name.
+Every process watches both sides; the one that leads writes. It hands to each part what the watches show, reports of
+problems included. The mirror compares with what etcd holds, not with what was written: whoever changes a copy, it shows
+here. Once a second it looks which kinds need another list (30 seconds apart at least), withholds deletions of kinds
+that the cluster lost, and has approvals carried out (``cluster_identity``), marks written (``marking``) and manifests
+looked at (``manifest_reconciler``). ``status`` describes it.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from intentc.diagnostics.metrics import registry_of
 from intentc.directives import Book
-from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
+from intentc.leading import KeeperFactory, Leadership
 from intentc.model import Key, Kind, Schema
 from intentc.model.bridge_keys import Mark, problem_reports_prefix
+from intentc.model.events import Batch, Snapshot
 from intentc.reconcile.failures import Failure
-from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
 from intentc.watch.source import Source
+from intentc.writing.http import MirrorService
 
+from ..process import LeadingProcess, ProcessSettings, with_deletions
 from .cluster import Cluster
 from .cluster_identity import Approvals, ClusterIdentity
 from .compiled_problems import CompiledProblems
-from .copy_writer import CopyWriter, Writer
+from .copy_writer import CopyWriter
 from .discovery import Served
 from .events import Events, Regarding
 from .informer import Complete, Deleted, Finding, Put
 from .kind_watcher import KindTask, KindWatcher, Phase
 from .made_objects import GroupVersionKind
-from .manifest_answers import AnswerWriter, ManifestAnswers
+from .manifest_answers import ManifestAnswers
 from .manifest_reconciler import AT_ONCE, ManifestReconciler
 from .marking import Marker, SyncedMarks
 from .mirror import DeleteLimits, Mirror
@@ -50,11 +50,11 @@ from .problem_events import Note, Notes, ProblemEvents
 from .projection import Projector
 from .reporting import Reporter
 from .status import metrics, status_of
-from .stored_copies import StoredCopies
 from .stored_manifests import FOLLOWED
 from .wire import UNUSABLE
 
 _LOG = logging.getLogger(__name__)
+_LIMITS = DeleteLimits()
 _TEND_SECONDS = 1.0
 """Between looks at what is complete, at directives, and at kinds that need another list."""
 _RELIST_SECONDS = 30.0
@@ -63,26 +63,17 @@ _NOT_SERVED_SECONDS = 30.0
 """A kind that the cluster lacks for so long does not exist there: CRDs appear some time after a server's start."""
 
 
-class Settings(NamedTuple):
-    """``path``: of resources in etcd; ``installation``; ``process``: this one, for people; ``finalizers``: those of the
-    compilers, which no cluster decides; ``makes``: the kinds of objects that compilers make, such as
-    ``apps/v1/Deployment``; ``writes``: to the cluster at the same time."""
+@dataclass(frozen=True, kw_only=True)
+class Settings(ProcessSettings):
+    """``finalizers``: those of the compilers, which no cluster decides; ``makes``: the kinds of objects that compilers
+    make, such as ``apps/v1/Deployment``; ``writes``: to the cluster at the same time."""
 
-    path: str
-    installation: str
-    process: str
     finalizers: frozenset[str] = frozenset()
-    limits: DeleteLimits = DeleteLimits()
-    ttl: int = DEFAULT_TTL_SECONDS
-    heartbeat_seconds: float = 5.0
+    limits: DeleteLimits = _LIMITS
     tend_seconds: float = _TEND_SECONDS
     not_served_seconds: float = _NOT_SERVED_SECONDS
     makes: frozenset[str] = frozenset()
     writes: int = AT_ONCE
-
-
-class BridgeWriter(Writer, AnswerWriter, Protocol):
-    """Writes to the API server; see ``writing.http.MirrorService``."""
 
 
 def leader_of(installation: str) -> str:
@@ -90,14 +81,15 @@ def leader_of(installation: str) -> str:
     return f"{installation}/kubernetes"
 
 
-class Bridge:
-    """A bridge between one cluster and one etcd, created by ``running_bridge``. It is ``diagnostics.Process``."""
+class Bridge(LeadingProcess):
+    """The process between one cluster and one etcd. ``schema``: that of the compilers, whose manifests are carried out;
+    None: resources are mirrored, nothing else."""
 
     def __init__(
         self,
         cluster: Cluster,
         store: Store,
-        writer: BridgeWriter,
+        writer: MirrorService,
         kinds: Sequence[Kind],
         settings: Settings,
         *,
@@ -105,31 +97,21 @@ class Bridge:
         keepers: KeeperFactory | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._leader = leader_of(settings.installation)
+        leader = leader_of(settings.installation)
+        super().__init__(store, settings, leader, keepers)
+        self.revision = 0
+        """Up to which etcd is applied."""
         self.mirror = Mirror(settings.limits)
-        self.election = Election(
-            store,
-            self._leader,
-            settings.process,
-            ttl=settings.ttl,
-            versions={},
-            on_won=self._on_won,
-            on_lost=lambda reason: self.copy_writer.wake(),
-            keepers=keepers,
-        )
         self.copy_writer = CopyWriter(self.mirror, writer, self._fence, self.election.invalidate)
         projectors = {kind.name: Projector(kind, settings.finalizers, settings.installation) for kind in kinds}
-        heartbeat = Heartbeat(settings.installation, settings.process, interval=settings.heartbeat_seconds)
-        source = Source(store, f"/{settings.path.strip('/')}/", heartbeat=heartbeat)
         statuses = {kind.name: kind.status for kind in kinds if kind.status is not None and not kind.status.is_input}
         self.reporter = Reporter(cluster, statuses, self._served, self._may_write)
         self.finalizers = OwnerFinalizers(
             cluster, settings.finalizers, self.mirror.name_of, self._served, self._may_write, self._owner_changed
         )
-        self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self._noted, FOLLOWED)
         self.registry = registry_of(lambda: metrics(self.status()))
         self.events = Events(cluster, self._owner, settings.process)
-        reports = Source(store, problem_reports_prefix(settings.path.strip("/")), heartbeat=heartbeat)
+        reports = Source(store, problem_reports_prefix(settings.path.strip("/")), heartbeat=self.heartbeat)
         self.compiled_problems = CompiledProblems(reports)
         self.problem_events = ProblemEvents(
             self.events, self._problems, self._regarding, self._may_write, self._knows_problems
@@ -140,8 +122,11 @@ class Bridge:
         self.reconciler = self._reconciler(cluster, writer, schema, settings)
         self._kinds = kinds
         self._projectors: Mapping[str, Projector] = projectors
-        self._marks = SyncedMarks(store, settings.path.strip("/"), self._leader)
-        self._approvals = Approvals(Book(store, self._leader), self.tasks, self.mirror, self.identity)
+        self._followed = FOLLOWED.union(projectors)
+        self._known: set[tuple[str, str]] = set()
+        """The resources in etcd of the kinds that are followed."""
+        self._marks = SyncedMarks(store, settings.path.strip("/"), leader)
+        self._approvals = Approvals(Book(store, leader), self.tasks, self.mirror, self.identity)
         self._settings = settings
         self._clock = clock
         self._marker = Marker(
@@ -156,7 +141,7 @@ class Bridge:
         )
 
     def _reconciler(
-        self, cluster: Cluster, writer: BridgeWriter, schema: Schema | None, settings: Settings
+        self, cluster: Cluster, writer: MirrorService, schema: Schema | None, settings: Settings
     ) -> ManifestReconciler | None:
         """What carries out manifests; None if no compiler makes any."""
         if schema is None or not schema.kinds.keys() >= FOLLOWED:
@@ -176,53 +161,30 @@ class Bridge:
             at_once=settings.writes,
         )
 
-    async def run(self) -> None:
-        """Mirror until cancelled; then resign."""
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self.copies.run)
-                group.start_soon(self.copies.source.run_heartbeat)
-                group.start_soon(self.election.run)
-                await self.copies.listed.wait()
-                marks = await self._read_marks()
-                self.identity.mirrored = next((mark.cluster for mark in marks.values() if mark.cluster), "")
-                for kind in self._kinds:
-                    task = self._task(kind, marks.get(kind.name))
-                    group.start_soon(task.watcher.run)
-                group.start_soon(self.copy_writer.loop.run)
-                group.start_soon(self.reporter.loop.run)
-                group.start_soon(self.finalizers.loop.run)
-                group.start_soon(self.compiled_problems.run)
-                group.start_soon(self.problem_events.run, self._settings.tend_seconds)
-                if self.reconciler is not None:
-                    group.start_soon(self.reconciler.run)
-                group.start_soon(self._tend)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self.election.resign()
+    async def work(self, group: TaskGroup) -> None:
+        marks = await self._read_marks()
+        self.identity.mirrored = next((mark.cluster for mark in marks.values() if mark.cluster), "")
+        for kind in self._kinds:
+            task = self._task(kind, marks.get(kind.name))
+            group.start_soon(task.watcher.run)
+        group.start_soon(self.copy_writer.loop.run)
+        group.start_soon(self.reporter.loop.run)
+        group.start_soon(self.finalizers.loop.run)
+        group.start_soon(self.compiled_problems.run)
+        group.start_soon(self.problem_events.run, self._settings.tend_seconds)
+        if self.reconciler is not None:
+            group.start_soon(self.reconciler.run)
+        group.start_soon(self._tend)
 
-    def healthy(self) -> bool:
-        """Whether the bridge works."""
-        return self.copies.listed.is_set()
-
-    def ready(self) -> tuple[bool, tuple[str, ...]]:
-        """Whether etcd and the cluster are watched; and the reasons if not."""
-        reasons = []
-        state = self.copies.source.state
-        if not state.ready:
-            reasons.append(f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""))
+    def lacks(self) -> Iterator[str]:
+        yield from super().lacks()
         if not self.tasks:
-            reasons.append("the cluster: not asked yet")
+            yield "the cluster: not asked yet"
         for name, task in self.tasks.items():
             # A kind that is not installed may never be.
             if task.watcher.state.phase not in (Phase.WATCHING, Phase.NOT_SERVED):
                 phase, _, error = task.watcher.state
-                reasons.append(f"{name}: {phase.value}" + (f" ({error})" if error else ""))
-        return not reasons, tuple(reasons)
-
-    def pending(self) -> list[dict[str, str]]:
-        """Nothing: a bridge has no references."""
-        return []
+                yield f"{name}: {phase.value}" + (f" ({error})" if error else "")
 
     def status(self) -> dict[str, Any]:
         """The status as JSON."""
@@ -266,13 +228,25 @@ class Bridge:
         carried = self.reconciler is None or self.reconciler.idle
         return self.copy_writer.idle and self.reporter.loop.settled and self.finalizers.loop.settled and carried
 
-    def _noted(self, key: Key, value: bytes | None, revision: int) -> None:
-        """Note what etcd holds under a key; None: nothing."""
-        if key.kind not in FOLLOWED:
+    def take(self, item: Snapshot | Batch) -> None:
+        for change in with_deletions(item, self._followed, self._known):
+            key, value = Key(change.kind, change.uuid), change.value
+            if value is None:
+                self._known.discard((change.kind, change.uuid))
+            else:
+                self._known.add((change.kind, change.uuid))
+            if key.kind in FOLLOWED:
+                if self.reconciler is not None:
+                    self.reconciler.note(key, value, change.mod_revision)
+                continue
+            projector = self._projectors[key.kind]
+            self.mirror.stored(key, projector.stored(value, change.mod_revision) if value is not None else None)
             self.reporter.stored(key, value)
             self.finalizers.stored(key, value)
-        elif self.reconciler is not None:
-            self.reconciler.note(key, value, revision)
+        self.revision = item.revision
+        self.copy_writer.applied(self.revision)
+        if self.reconciler is not None:
+            self.reconciler.applied(self.revision)
 
     def _owner_changed(self) -> None:
         if self.reconciler is not None:
@@ -312,7 +286,7 @@ class Bridge:
         return task.watcher.served if task is not None else None
 
     def _list_begins(self, name: str) -> None:
-        self.tasks[name].list_began_at = self.copies.revision
+        self.tasks[name].list_began_at = self.revision
 
     def _apply(self, name: str, findings: list[Finding]) -> None:
         projector, mirror, served = self._projectors[name], self.mirror, self.tasks[name].watcher.served
@@ -349,13 +323,11 @@ class Bridge:
         self.finalizers.listed(name, uids)
         self.mirror.listed(name, uids, doubt, self.tasks[name].list_began_at)
 
-    def _applied(self) -> None:
-        self.copy_writer.applied(self.copies.revision)
-        if self.reconciler is not None:
-            self.reconciler.applied(self.copies.revision)
-
-    def _on_won(self, leadership: Leadership) -> None:
+    def on_won(self, leadership: Leadership) -> None:
         self._look_at_all()
+
+    def on_lost(self, reason: str) -> None:
+        self.copy_writer.wake()
 
     def _look_at_all(self) -> None:
         """Look at everything: this process may write now."""
@@ -405,7 +377,7 @@ class Bridge:
             if not is_lost or name in self.mirror.withheld or not self.mirror.counts(name)[1]:
                 continue
             self.reporter.listed(name, frozenset())
-            self.mirror.listed(name, frozenset(), "the cluster no longer serves this kind", self.copies.revision)
+            self.mirror.listed(name, frozenset(), "the cluster no longer serves this kind", self.revision)
             if name in self.mirror.withheld:
                 _LOG.error("the cluster no longer serves %s; its copies stay until their deletion is approved", name)
 
@@ -415,25 +387,3 @@ class Bridge:
             if task.watcher.informer.complete and self._clock() - task.relisted_at >= _RELIST_SECONDS:
                 task.relisted_at = self._clock()
                 task.watcher.list_again()
-
-
-@asynccontextmanager
-async def running_bridge(
-    cluster: Cluster,
-    store: Store,
-    writer: BridgeWriter,
-    kinds: Sequence[Kind],
-    settings: Settings,
-    *,
-    schema: Schema | None = None,
-    keepers: KeeperFactory | None = None,
-) -> AsyncIterator[Bridge]:
-    """A bridge at work until the block is left; then it resigns, so that another process takes over at once.
-    ``schema``: that of the compilers, whose manifests are carried out; None: resources are mirrored, nothing else."""
-    bridge = Bridge(cluster, store, writer, kinds, settings, schema=schema, keepers=keepers)
-    async with anyio.create_task_group() as group:
-        group.start_soon(bridge.run)
-        try:
-            yield bridge
-        finally:
-            group.cancel_scope.cancel()

@@ -35,7 +35,7 @@ def status_of(bridge: Bridge) -> dict[str, Any]:
         "leader": bridge.election.leader() or "",
         "cluster": bridge.cluster.server,
         "cluster_id": bridge.identity.present or "",
-        "applied_revision": bridge.copies.revision,
+        "applied_revision": bridge.revision,
         "pending_writes": bridge.copy_writer.pending,
         "last_error": bridge.copy_writer.last_error
         or (reconciler.last_error or reconciler.answers.last_error if reconciler else ""),

@@ -52,6 +52,8 @@ TYPE_OF = {
     ROUTE: Type.ROUTES,
 }
 """Kind of element → the type that carries it."""
+KINDS = frozenset({*TYPE_OF, REJECTION})
+"""The kinds of elements and of rejections."""
 
 NAME_FIELD = {CLUSTER: "name", ENDPOINTS: "cluster_name", LISTENER: "name", SECRET: "name", ROUTE: "name"}
 """Kind of element → the field of its ``config`` that holds Envoy's name for it."""
@@ -128,11 +130,6 @@ class Malformed(Exception):
 
 _DECODE = msgspec.json.Decoder(_Stored)
 _DECODE_REJECTION = msgspec.json.Decoder(Rejection)
-
-
-def concerns_envoy(change: Change) -> bool:
-    """Whether a change is about an element or a rejection."""
-    return change.kind in TYPE_OF or change.kind == REJECTION
 
 
 def decode_element(change: Change) -> Element:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 
+from intentc.model.events import Batch, Snapshot
 from intentc.watch.protocol import Store
 from intentc.watch.source import Source
 
+from ..process import Follower
 from .ads import Discovery, listening
 from .draining import ENVOYS_DEFAULT_SECONDS, Draining
 from .elements import CLUSTER, Type
@@ -33,7 +35,7 @@ _QUIET_SECONDS = 0.005
 _LONGEST_DELAY = 0.1
 
 
-class Server:
+class Server(Follower):
     """An xDS server over one store, created by ``running_xds``."""
 
     def __init__(
@@ -42,6 +44,7 @@ class Server:
         path: str,
         drain_seconds: float = ENVOYS_DEFAULT_SECONDS,
     ) -> None:
+        super().__init__(Source(store, f"/{path.strip('/')}/"))
         self.world = World(draining=Draining(drain_seconds))
         self.rejections = RejectionAnalyzer(self.world)
         self.consumer = WatchConsumer(self.world)
@@ -49,24 +52,14 @@ class Server:
         self.figures = Figures(self.status)
         self.discovery = Discovery(self.world, self.rejections, self.figures, self._changed)
         self.port = 0
-        self._source = Source(store, f"/{path.strip('/')}/")
         self._wake = anyio.Event()
-        self._listed = anyio.Event()
 
-    async def listed(self) -> None:
-        """Wait until everything in the store is applied."""
-        await self._listed.wait()
-
-    async def watch(self) -> None:
-        """Apply changes in the store until cancelled."""
-        async with aclosing(self._source.events()) as events:
-            async for item in events:
-                self.consumer.apply(item)
-                if not self._listed.is_set():
-                    self.world.unrecorded.update(self.consumer.orphans())
-                    self._publish()
-                    self._listed.set()
-                self._changed()
+    def take(self, item: Snapshot | Batch) -> None:
+        self.consumer.apply(item)
+        if not self.listed.is_set():
+            self.world.unrecorded.update(self.consumer.orphans())
+            self._publish()
+        self._changed()
 
     async def publish(self) -> None:
         """Publish changes with the configured delay until cancelled."""
@@ -83,17 +76,6 @@ class Server:
                     await self._wake.wait()
             self._wake = anyio.Event()
             self._publish()
-
-    def healthy(self) -> bool:
-        """Whether the server works; see ``diagnostics.Process``, as for the next methods."""
-        return self._listed.is_set()
-
-    def ready(self) -> tuple[bool, tuple[str, ...]]:
-        """Whether everything was applied and the store answers; otherwise with the reasons."""
-        state = self._source.state
-        if state.ready and self._listed.is_set():
-            return True, ()
-        return False, (f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""),)
 
     def pending(self) -> list[dict[str, str]]:
         """The elements that wait for clusters, each with the cluster."""
@@ -148,9 +130,9 @@ async def running_xds(
     server = Server(store, path, drain_seconds)
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.watch)
+        tasks.start_soon(server.follow)
         tasks.start_soon(server.records.loop.run)
-        await server.listed()
+        await server.listed.wait()
         try:
             async with listening(server.discovery, host, port) as bound:
                 server.port = bound

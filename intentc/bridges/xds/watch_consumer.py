@@ -8,12 +8,13 @@ deleted, the version is tried again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from intentc.model.events import Batch, Change, Snapshot
 
-from .elements import REJECTION, Key, Malformed, Rejection, concerns_envoy, decode_element, decode_rejection
+from ..process import with_deletions
+from .elements import KINDS, REJECTION, Key, Malformed, Rejection, decode_element, decode_rejection
 from .encoding import Unencodable, Version, encode, unencoded
 from .world import World
 
@@ -40,9 +41,7 @@ class WatchConsumer:
 
     def apply(self, item: Snapshot | Batch) -> None:
         """Apply one delivery, rejections first: an element that arrives with its rejection is not offered at all."""
-        changes = [change for change in item.changes if concerns_envoy(change)]
-        if isinstance(item, Snapshot):
-            changes += self._deleted_since(changes, item.revision)
+        changes = with_deletions(item, KINDS, self._known())
         changes.sort(key=lambda change: change.kind != REJECTION)
         for change in changes:
             if change.kind == REJECTION:
@@ -51,11 +50,9 @@ class WatchConsumer:
                 self._take_element(change)
         self.world.revision = item.revision
 
-    def _deleted_since(self, listed: Iterable[Change], revision: int) -> list[Change]:
-        there = {(change.kind, change.uuid) for change in listed}
-        held = {(key[0], uuid) for uuid, key in self._elements.items()}
-        held |= {(REJECTION, uuid) for uuid in self._record_keys}
-        return [Change(kind, uuid, None, 0, revision) for kind, uuid in sorted(held - there)]
+    def _known(self) -> Iterator[tuple[str, str]]:
+        yield from ((key[0], uuid) for uuid, key in self._elements.items())
+        yield from ((REJECTION, uuid) for uuid in self._record_keys)
 
     def _take_element(self, change: Change) -> None:
         if change.value is None:

@@ -40,7 +40,8 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         from intentc.bridges.azure.client import API_VERSION, ResourceManagerClient
         from intentc.bridges.azure.credentials import cloud, credential
         from intentc.bridges.azure.document import given
-        from intentc.bridges.azure.serving import running_publisher
+        from intentc.bridges.azure.serving import Bridge
+    from intentc.bridges.process import running
     from intentc.plugins import declared
     from intentc.writing.http import mirror_service
 
@@ -56,7 +57,7 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         etcd_until_signal(configuration) as store,
         ResourceManagerClient(where.endpoint, identity, api_version=version) as manager,
         mirror_service(api_server(configuration)) as writer,
-        running_publisher(manager, store, writer, settings, keepers=lease_keepers(configuration)) as bridge,
+        running(Bridge(manager, store, writer, settings, keepers=lease_keepers(configuration))) as bridge,
         bridge_diagnostics(bridge, bridge.registry, diagnostics, configuration) as url,
     ):
         click.echo(url)
@@ -104,10 +105,10 @@ def settings_of(configuration: Configuration, compilers: Declared) -> Settings:
         configuration.etcd.path,
         own.installation,
         process_name(),
-        Gateway(gateway, own.settings.get("appgw.allow_foreign_removal") is True, limits_in(own.settings)),
-        record_name(own.settings),
-        prefix_in(own.settings),
-        {kind: compilers.schema.kind(kind).plural for kind in RECORDS},
+        gateway=Gateway(gateway, own.settings.get("appgw.allow_foreign_removal") is True, limits_in(own.settings)),
+        name=record_name(own.settings),
+        prefix=prefix_in(own.settings),
+        plurals={kind: compilers.schema.kind(kind).plural for kind in RECORDS},
         ttl=configuration.compilation.lease_seconds,
         heartbeat_seconds=own.watch.heartbeat,
         period_seconds=_period(own.settings),

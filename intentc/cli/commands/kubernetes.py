@@ -37,7 +37,8 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     from intentc.bridges.kubernetes.cluster import Cluster
     from intentc.bridges.kubernetes.mirror import DeleteLimits
     from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-    from intentc.bridges.kubernetes.serving import Settings, running_bridge
+    from intentc.bridges.kubernetes.serving import Bridge, Settings
+    from intentc.bridges.process import running
     from intentc.plugins import declared
     from intentc.service.service import process_name
     from intentc.writing.http import mirror_service
@@ -65,6 +66,7 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         ttl=configuration.compilation.lease_seconds,
         heartbeat_seconds=own.watch.heartbeat,
     )
+    keepers = lease_keepers(configuration)
     try:
         cluster = Cluster(lambda: cluster_access(configuration))
     except OSError as error:
@@ -75,9 +77,7 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         aclosing(cluster),
         etcd_until_signal(configuration) as store,
         mirror_service(api_server(configuration), compilers.finalizers) as writer,
-        running_bridge(
-            cluster, store, writer, kinds, settings, schema=compilers.schema, keepers=lease_keepers(configuration)
-        ) as bridge,
+        running(Bridge(cluster, store, writer, kinds, settings, schema=compilers.schema, keepers=keepers)) as bridge,
         bridge_diagnostics(bridge, bridge.registry, diagnostics, configuration) as url,
     ):
         click.echo(url)

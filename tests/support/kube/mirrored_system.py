@@ -19,7 +19,8 @@ from intentc.apiserver.local import LocalWriteService
 from intentc.apiserver.service import ApiServer
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.loading.kubeconfig import ClusterAccess
 from intentc.loading.resources import load_what_can_be
 from intentc.offline.offline import PATH, Offline
@@ -88,7 +89,7 @@ class MirroredSystem:
             PATH, "default", process, ttl=2, heartbeat_seconds=0.5, tend_seconds=0.01, not_served_seconds=0.0
         )
         try:
-            async with running_bridge(client, self.store, writer, self.kinds, settings) as bridge:
+            async with running(Bridge(client, self.store, writer, self.kinds, settings)) as bridge:
                 yield bridge
         finally:
             await writer.aclose()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.health import SIZE, USED
-from intentc.bridges.azure.metrics import metrics as metrics_of_publisher
+from intentc.bridges.azure.serving import metrics as metrics_of_publisher
 from intentc.bridges.kubernetes.status import metrics as metrics_of_bridge
 from intentc.bridges.xds.metrics import Figures
 from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REJECTED, ROLE, registry_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
@@ -25,6 +25,7 @@ from intentc.reconcile.failures import Conflict, Unavailable
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.writing import Written
+from intentc.writing.http import MirrorService
 from tests.support.appgw.system import DocumentSystem, Manifest, Name
 from tests.support.azure_gateway import OWN, small_gateway
 
@@ -36,9 +37,31 @@ class Killed(BaseException):
     """The process of the publisher has ended."""
 
 
+class _Writer(MirrorService):
+    """Has ``write`` carry out each change at once."""
+
+    def __init__(self, write: Callable[[dict[str, Any], str | None], asyncio.Future[Written]]) -> None:
+        self._write = write
+
+    def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]:
+        return self._write({"kind": key.kind, "operation": "CREATE", "data": json.loads(data)}, fence)
+
+    def update(
+        self, key: Key, data: bytes, fence: str | None, revision: int, mask: tuple[str, ...] = ()
+    ) -> asyncio.Future[Written]:
+        return self._write(
+            {"kind": key.kind, "operation": "UPDATE", "data": json.loads(data), "if_match": revision}, fence
+        )
+
+    def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]:
+        return self._write(
+            {"kind": key.kind, "operation": "DELETE", "data": {"uuid": key.uuid}, "if_match": revision}, fence
+        )
+
+
 class PublishedSystem:
     """``steps``: how many there were; ``kill_at``: the number of the step at which the process ends, 0: none;
-    ``compiles``: whether the compiler works. It is ``publisher.Manager`` and ``records.RecordWriter``."""
+    ``compiles``: whether the compiler works. It is ``publisher.Manager``; ``writer`` writes the records."""
 
     def __init__(self, limits: Mapping[str, int] | None = None) -> None:
         shown = small_gateway()
@@ -54,6 +77,7 @@ class PublishedSystem:
         self.passes: list[Pass] = []
         self._processes = 0
         self._compiling = anyio.Lock()
+        self.writer = _Writer(self.write)
         self.fences: list[str | None] = []
         """That of each write of a record."""
 
@@ -78,7 +102,7 @@ class PublishedSystem:
         self.stored = StoredWorld()
         listing = await list_all(self.offline.store, _LAYOUT, lambda key: None)
         self.stored.take(listing.snapshot)
-        records = GatewayRecords(self, self.stored, "gw", "", self._plurals, self._shown)
+        records = GatewayRecords(self.writer, self.stored, "gw", "", self._plurals, self._shown)
         published = self.stored.published("gw")
         self.publisher = Publisher(
             self,
@@ -137,27 +161,13 @@ class PublishedSystem:
         if fault:
             raise Unavailable(fault.message)
 
-    def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]:
-        return self._write({"kind": key.kind, "operation": "CREATE", "data": json.loads(data)}, fence)
-
-    def update(
-        self, key: Key, data: bytes, fence: str | None, revision: int, mask: tuple[str, ...] = ()
-    ) -> asyncio.Future[Written]:
-        return self._write(
-            {"kind": key.kind, "operation": "UPDATE", "data": json.loads(data), "if_match": revision}, fence
-        )
-
-    def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]:
-        return self._write(
-            {"kind": key.kind, "operation": "DELETE", "data": {"uuid": key.uuid}, "if_match": revision}, fence
-        )
-
     async def _compile(self) -> None:
         async with self._compiling:
             if self.compiles:
                 await self.offline.settle()
 
-    def _write(self, entry: dict[str, Any], fence: str | None) -> asyncio.Future[Written]:
+    def write(self, entry: dict[str, Any], fence: str | None) -> asyncio.Future[Written]:
+        """Carry out one change."""
         process = self._processes
 
         async def write() -> Written:

@@ -56,10 +56,10 @@ async def test_an_ingress_that_does_not_fit_reports_it() -> None:
 class _Picky(PublishedSystem):
     """Its API server rejects the records of Ingresses whose name begins with ``denied``."""
 
-    def _write(self, entry: dict[str, Any], fence: str | None) -> asyncio.Future[Written]:
+    def write(self, entry: dict[str, Any], fence: str | None) -> asyncio.Future[Written]:
         if str(entry["data"].get("ingress", "")).startswith("shop:denied"):
             return asyncio.ensure_future(self._rejected())
-        return super()._write(entry, fence)
+        return super().write(entry, fence)
 
     async def _rejected(self) -> Written:
         raise Rejected(403, "not this one")

@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from intentc.bridges.azure.publisher import Pass
-from intentc.bridges.azure.serving import Bridge, CollectedChanges, Gateway, Settings, running_publisher
+from intentc.bridges.azure.serving import Bridge, CollectedChanges, Gateway, Settings
+from intentc.bridges.process import running
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Throttled, Unavailable
 from intentc.watch.keys import Layout
@@ -40,9 +41,17 @@ async def served(
     system: PublishedSystem, process: str = "one", store: Store | None = None, **given: Any
 ) -> AsyncIterator[Bridge]:
     plurals = {name: kind.plural for name, kind in system.offline.server.schema.kinds.items()}
-    settings = Settings("contrail", "test", process, Gateway(OWN), "gw", "", plurals, collect_seconds=0.0)
+    settings: Any = {
+        "gateway": Gateway(OWN),
+        "name": "gw",
+        "prefix": "",
+        "plurals": plurals,
+        "collect_seconds": 0.0,
+        **given,
+    }
     given_store = store or system.offline.store
-    async with running_publisher(system, given_store, system, settings._replace(**given)) as bridge:
+    publisher = Bridge(system, given_store, system.writer, Settings("contrail", "test", process, **settings))
+    async with running(publisher) as bridge:
         yield bridge
 
 
@@ -119,7 +128,7 @@ async def test_nothing_is_published_until_the_objects_of_a_restored_store_rest(s
     async with served(system, quiet_seconds=10 * PATIENCE) as bridge:
         await until(lambda: bridge.last.state == "Applied")
         listing = await list_all(system.offline.store, Layout.of("/contrail/"), lambda key: None)
-        bridge._take(listing.snapshot._replace(restored=True))
+        bridge.take(listing.snapshot._replace(restored=True))
         await system.apply(endpoint_slice("cart", "10.0.0.2"))
         await until(lambda: bridge.last.state == "Restored")
         assert "restored to an older state" in bridge.last.message
@@ -244,5 +253,5 @@ async def test_while_etcd_is_away_nobody_knows_whether_the_gateway_still_has_wha
 ) -> None:
     async with served(system) as bridge:
         await until(lambda: bridge.status()["converged"] is True)
-        bridge._source._enter(Phase.DISCONNECTED, "connection refused")
+        bridge.source._enter(Phase.DISCONNECTED, "connection refused")
         assert bridge.status()["converged"] is None

@@ -18,7 +18,8 @@ from intentc.apiserver.app import create_app
 from intentc.apiserver.service import ApiServer
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.model import Key
 from intentc.model.bridge_keys import synced_prefix
 from intentc.offline.offline import PATH, Offline
@@ -104,14 +105,14 @@ class BridgedApp:
             PATH,
             self.offline.installation,
             process,
-            LOADED.finalizers,
+            finalizers=LOADED.finalizers,
             tend_seconds=0.01,
             not_served_seconds=0.0,
             makes=LOADED.makes,
         )
         kinds = mirrored_kinds(LOADED.schema)
         try:
-            async with running_bridge(client, self.store, writer, kinds, settings, schema=LOADED.schema) as bridge:
+            async with running(Bridge(client, self.store, writer, kinds, settings, schema=LOADED.schema)) as bridge:
                 self.bridge = bridge
                 yield bridge
         finally:
@@ -160,7 +161,7 @@ class BridgedApp:
             path = watcher.served.path if watcher.served is not None else ""
             if int(watcher.informer.version or 0) < self.cluster.last_event(path, chosen):
                 return False
-        return bridge.copies.revision >= await self.revision()
+        return bridge.revision >= await self.revision()
 
     def act(self) -> None:
         """Let the cluster's controllers bring each object to its status."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -13,7 +13,8 @@ from intentc.apiserver.app import create_app
 from intentc.apiserver.service import ApiServer
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.directives import AllowDeletes, Book
 from intentc.loading.schemas import load_schema
 from intentc.model import Schema
@@ -52,16 +53,15 @@ class _World:
 
     @asynccontextmanager
     async def bridge(self, process: str = "one") -> AsyncIterator[Bridge]:
-        connection, client = in_process(create_app(self.api)), Cluster(self.cluster.access)
-        writer = MirrorService(connection, [OURS])
-        settings = Settings("test", "default", process, frozenset({OURS}), tend_seconds=0.01, not_served_seconds=0.0)
-        try:
-            async with running_bridge(client, self.store, writer, self.kinds, settings) as bridge:
-                yield bridge
-        finally:
-            await writer.aclose()
-            await connection.aclose()
-            await client.aclose()
+        ours = frozenset({OURS})
+        settings = Settings("test", "default", process, finalizers=ours, tend_seconds=0.01, not_served_seconds=0.0)
+        async with (
+            aclosing(in_process(create_app(self.api))) as connection,
+            aclosing(Cluster(self.cluster.access)) as client,
+            aclosing(MirrorService(connection, [OURS])) as writer,
+            running(Bridge(client, self.store, writer, self.kinds, settings)) as bridge,
+        ):
+            yield bridge
 
     async def stored(self, kind: str = "mapping") -> dict[str, dict[str, Any]]:
         prefix = f"/test/{kind}/"

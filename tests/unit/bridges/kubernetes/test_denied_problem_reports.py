@@ -8,7 +8,8 @@ import pytest
 
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
-from intentc.bridges.kubernetes.serving import Settings, running_bridge
+from intentc.bridges.kubernetes.serving import Bridge, Settings
+from intentc.bridges.process import running
 from intentc.loading.schemas import load_schema
 from intentc.model.bridge_keys import problem_reports_prefix
 from intentc.reconcile.failures import Denied, Failure, Unavailable
@@ -54,7 +55,7 @@ async def test_the_status_says_why_reports_are_not_watched_until_they_are(error:
     settings = Settings("test", "default", "one", tend_seconds=0.01)
     async with running_fake_cluster(_install) as cluster:
         client = Cluster(cluster.access)
-        async with running_bridge(client, store, _Writer(), kinds, settings) as bridge:  # type: ignore[arg-type]
+        async with running(Bridge(client, store, _Writer(), kinds, settings)) as bridge:  # type: ignore[arg-type]
             await until(lambda: bridge.status()["problems"]["error"] == advice)
             assert bridge.status()["attention"] == [
                 f"what compilers report gets no new Events, since it is not watched in etcd: {advice}"

@@ -15,7 +15,7 @@ from intentc.model import Key
 from . import pools
 from .admission import NO_RULES, RULES
 from .admission.installation import BELOW, PARTS, REFERRING, Demand, demands, limit_of, parts
-from .admission.rules import Address, Change, DropSubnet, Number, PoolRange, Release, Reserve
+from .admission.rules import Address, Allocation, Change, DropSubnet, PoolRange, Release, Reserve
 from .admission.subnets import parse_address
 from .admission.well_known import PROJECT
 from .documents import Document
@@ -99,12 +99,12 @@ async def allocate(draft: Draft, kind: str, change: Change) -> None:
     project has its share of a pool.
     """
     rules = RULES.get(kind, NO_RULES)
-    for request in rules.numbers(change):
+    for request in rules.allocations(change):
         match request:
             case Release():
                 await pools.free(draft, request.pool, owner=request.owner)
-            case Number():
-                await _number(draft, request, change)
+            case Allocation():
+                await _allocate(draft, request, change)
             case PoolRange():
                 await pools.set_range(draft, request.pool, request.start, request.end)
     async for wanted in rules.addresses(change, Reader(draft)):
@@ -119,7 +119,7 @@ async def allocate(draft: Draft, kind: str, change: Change) -> None:
                 change.new.update(await _address(draft, wanted))
 
 
-async def _number(draft: Draft, request: Number, change: Change) -> None:
+async def _allocate(draft: Draft, request: Allocation, change: Change) -> None:
     after = change.after
     if request.value is not None and not await pools.covers(draft, request.pool, request.value):
         return

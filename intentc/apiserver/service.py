@@ -153,7 +153,7 @@ class ApiServer:
     ) -> Mutation:
         """Begin a mutation of resources of ``kinds``. ``allocates``: it takes numbers, whatever the kinds are; for the
         others see ``Mutation``."""
-        allocates = allocates or any(RULES.get(kind, NO_RULES).takes_numbers for kind in kinds)
+        allocates = allocates or any(RULES.get(kind, NO_RULES).allocates for kind in kinds)
         turn = self._allocating if allocates else None
         return Mutation(self._mutator, fence, turn=turn, single=single, dry_run=dry_run)
 

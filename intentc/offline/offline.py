@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from intentc.apiserver.admission import RULES
-from intentc.apiserver.admission.rules import Change, Number
+from intentc.apiserver.admission.rules import Allocation, Change
 from intentc.apiserver.local import LocalWriteService
 from intentc.apiserver.service import ApiServer
 from intentc.apiserver.sources import DerivedSource, Source
@@ -34,7 +34,7 @@ PATH = "contrail"
 _WHOLE_POOLS = 100.0
 _UNLIMITED = 10_000_000
 
-GivenNumbers = Mapping[str, Mapping[str, int]]
+GivenAllocations = Mapping[str, Mapping[str, int]]
 """Pool → fq_name of the owner joined by ``:`` → number."""
 
 
@@ -53,7 +53,7 @@ class Offline:
         settings: Mapping[str, Any] | None = None,
         write: WriteService | None = None,
         read: ReadService | None = None,
-        given: GivenNumbers | None = None,
+        given: GivenAllocations | None = None,
         store: MemoryStore | None = None,
         observe: bool = False,
         healing: bool = True,
@@ -120,9 +120,9 @@ class Offline:
             if not isinstance(fq_name, list) or kind not in RULES:
                 continue
             uuid = entry["data"].get("uuid") or self._source.uuid(Name(kind, tuple(map(str, fq_name))))
-            for number in RULES[kind].numbers(Change(uuid, None, dict(entry["data"]))):
+            for number in RULES[kind].allocations(Change(uuid, None, dict(entry["data"]))):
                 known = self._given.get(number.pool, {}).get(":".join(map(str, fq_name)))
-                if isinstance(number, Number) and number.value is None and known is not None:
+                if isinstance(number, Allocation) and number.value is None and known is not None:
                     value = known - number.offset if number.offset and known > number.offset else known
                     await self.server.allocate(number.pool, number.owner, value)
 
@@ -157,7 +157,7 @@ class Offline:
 class _NumberingWriteService(LocalWriteService):
     """Allocates known numbers to their owners, and to others the lowest number without a known owner."""
 
-    def __init__(self, offline: Offline, pools: tuple[str, ...], given: GivenNumbers) -> None:
+    def __init__(self, offline: Offline, pools: tuple[str, ...], given: GivenAllocations) -> None:
         super().__init__(offline.server, pools=pools)
         self._offline = offline
         self._given = given

@@ -35,7 +35,7 @@ class GlobalSystemConfigRules(Rules):
     """
 
     kind: ClassVar[str] = "global_system_config"
-    takes_numbers: ClassVar[bool] = True
+    allocates: ClassVar[bool] = True
 
     async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
@@ -55,7 +55,7 @@ class GlobalSystemConfigRules(Rules):
                     f"BGP as a service ({':'.join(service['fq_name'])}); give a range that contains it"
                 )
 
-    def numbers(self, change: Change) -> Iterable[PoolRange]:
+    def allocations(self, change: Change) -> Iterable[PoolRange]:
         if change.after is not None and (change.before is None or change.changes(_PORTS)):
             start, end = ports_of(change.after)
             yield PoolRange(PORT_POOL, start, end + 1)

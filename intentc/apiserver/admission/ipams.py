@@ -23,7 +23,7 @@ class NetworkIpamRules(Rules):
     name server of an IPAM learns the names of its machines."""
 
     kind: ClassVar[str] = "network_ipam"
-    takes_numbers: ClassVar[bool] = True
+    allocates: ClassVar[bool] = True
 
     def joined(self, document: Document) -> Iterable[Name]:
         server = (document.get("network_ipam_mgmt") or {}).get("ipam_dns_server") or {}

@@ -15,7 +15,7 @@ from ..errors import BadRequest, Conflict, Forbidden
 from ..integers import parse_integer
 from ..reader import Reader
 from ..sources import Source
-from .rules import Change, Number, Release, Rules, named, named_by_action
+from .rules import Allocation, Change, Release, Rules, named, named_by_action
 
 _POLICY = "network_policy_entries"
 _NOT_COMPARED = frozenset({"rule_uuid", "created", "last_modified"})
@@ -111,7 +111,7 @@ class SecurityGroupRules(Rules):
     """The rules of security groups. The number is the configured id, or 8000000 + n with n from the pool."""
 
     kind: ClassVar[str] = "security_group"
-    takes_numbers: ClassVar[bool] = True
+    allocates: ClassVar[bool] = True
 
     def joined(self, document: Document) -> Iterable[Name]:
         for rule in rules_of(document, _GROUP):
@@ -133,7 +133,7 @@ class SecurityGroupRules(Rules):
         if configured > 0:
             after["security_group_id"] = configured
 
-    def numbers(self, change: Change) -> Iterable[Number | Release]:
+    def allocations(self, change: Change) -> Iterable[Allocation | Release]:
         if change.after is None:
             return (Release(POOL, change.uuid),)
         had, has = _is_configured(change.before), _is_configured(change.after)
@@ -141,7 +141,7 @@ class SecurityGroupRules(Rules):
             return (Release(POOL, change.uuid),) if change.before is not None and not had else ()
         # A seed brings its number along; a group that loses its configured one still shows that.
         if had or not change.after.get("security_group_id"):
-            return (Number(POOL, change.uuid, field="security_group_id", offset=OFFSET),)
+            return (Allocation(POOL, change.uuid, field="security_group_id", offset=OFFSET),)
         return ()
 
 

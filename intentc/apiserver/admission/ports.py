@@ -76,7 +76,7 @@ _VERSIONS = {"v4": 4, "v6": 6}
 class _AddressRules(Rules):
     """``field``: has the address; ``family_field``: ``v4`` or ``v6``."""
 
-    takes_numbers: ClassVar[bool] = True
+    allocates: ClassVar[bool] = True
     field: ClassVar[str]
     family_field: ClassVar[str]
 

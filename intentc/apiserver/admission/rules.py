@@ -24,7 +24,7 @@ from ..sources import Source
 from .subnets import IPAddress, Subnet
 
 
-class Number(NamedTuple):
+class Allocation(NamedTuple):
     """Allocate a number: ``value``, or the lowest free one; ``field`` gets it with ``offset`` added.
 
     ``form``: a format string for the number and the field's value so far, in place of the plain number."""
@@ -138,12 +138,12 @@ class Change(NamedTuple):
 class Rules:
     """One kind's rules.
 
-    ``takes_numbers``: a creation or change may allocate numbers. ``adopts_companions``: a companion that exists already
+    ``allocates``: a creation or change may allocate numbers. ``adopts_companions``: a companion that exists already
     is taken as it is. ``restores_companions``: an update creates those that are missing. ``forces_companions``:
     companions are deleted even if others hold them."""
 
     kind: ClassVar[str] = ""
-    takes_numbers: ClassVar[bool] = False
+    allocates: ClassVar[bool] = False
     adopts_companions: ClassVar[bool] = False
     restores_companions: ClassVar[bool] = False
     forces_companions: ClassVar[bool] = True
@@ -165,8 +165,8 @@ class Rules:
     async def verify(self, change: Change, reader: Reader) -> None:
         """Check a creation or a change against the whole request. Raises subclasses of ``ApiError``."""
 
-    def numbers(self, change: Change) -> Iterable[Number | Release | PoolRange]:
-        """The numbers to allocate and to free, also for deletions."""
+    def allocations(self, change: Change) -> Iterable[Allocation | Release | PoolRange]:
+        """The allocations to make and to release, also for deletions."""
         return ()
 
     async def addresses(self, change: Change, reader: Reader) -> AsyncIterator[AddressAction]:

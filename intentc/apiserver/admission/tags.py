@@ -14,7 +14,7 @@ from ..documents import Document
 from ..errors import BadRequest
 from ..reader import Reader
 from ..sources import Source
-from .rules import Change, Number, Release, Rules
+from .rules import Allocation, Change, Release, Rules
 
 POOL, TYPE_POOL = "tag_id", "tag_type_id"
 _KNOWN_TYPES = {
@@ -35,7 +35,7 @@ class TagRules(Rules):
     The first tag of a type brings the type along."""
 
     kind: ClassVar[str] = "tag"
-    takes_numbers: ClassVar[bool] = True
+    allocates: ClassVar[bool] = True
     adopts_companions: ClassVar[bool] = True
 
     def prepare(self, document: Document) -> None:
@@ -61,12 +61,15 @@ class TagRules(Rules):
         after[_TYPE_REFS] = [{"uuid": uuid, "to": list(name.fq_name)}]
         _fill_known_id(after, after[_TYPE], _ID)
 
-    def numbers(self, change: Change) -> Iterable[Number | Release]:
+    def allocations(self, change: Change) -> Iterable[Allocation | Release]:
         if change.after is None:
             return (Release(POOL, change.uuid),)
         if change.before is not None:
             return ()
-        return (*_type_number(change.after[_TYPE], _ID), Number(POOL, change.uuid, field=_ID, form="{1}{0:04x}"))
+        return (
+            *_type_allocation(change.after[_TYPE], _ID),
+            Allocation(POOL, change.uuid, field=_ID, form="{1}{0:04x}"),
+        )
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
         after = change.new
@@ -78,7 +81,7 @@ class TagTypeRules(Rules):
     """A type has an id, which stays."""
 
     kind: ClassVar[str] = _KIND
-    takes_numbers: ClassVar[bool] = True
+    allocates: ClassVar[bool] = True
 
     async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
@@ -88,15 +91,15 @@ class TagTypeRules(Rules):
         _reject_given(change, (_TYPE_ID,))
         _fill_known_id(after, after["name"], _TYPE_ID)
 
-    def numbers(self, change: Change) -> Iterable[Number | Release]:
+    def allocations(self, change: Change) -> Iterable[Allocation | Release]:
         if change.after is None:
             return (Release(TYPE_POOL, _type_owner(change.old["fq_name"][-1])),)
-        return _type_number(change.after["fq_name"][-1], _TYPE_ID) if change.before is None else ()
+        return _type_allocation(change.after["fq_name"][-1], _TYPE_ID) if change.before is None else ()
 
 
-def _type_number(name: str, field: str) -> tuple[Number, ...]:
+def _type_allocation(name: str, field: str) -> tuple[Allocation, ...]:
     """The request for the id of a type, which its tags and itself share."""
-    return () if name in _KNOWN_TYPES else (Number(TYPE_POOL, _type_owner(name), field=field, form=_FORM),)
+    return () if name in _KNOWN_TYPES else (Allocation(TYPE_POOL, _type_owner(name), field=field, form=_FORM),)
 
 
 def _fill_known_id(document: Document, name: str, field: str) -> None:

@@ -17,7 +17,7 @@ from ..errors import BadRequest, Conflict, Forbidden
 from ..reader import Reader
 from ..sources import Source
 from . import bgp, route_targets
-from .rules import AddressAction, Change, Number, Release, Rules, subnet_changes
+from .rules import AddressAction, Allocation, Change, Release, Rules, subnet_changes
 from .subnets import check_overlaps, completed, entries_of, flat_subnets, own_subnets
 
 POOL = "virtual_network_id"
@@ -35,7 +35,7 @@ class VirtualNetworkRules(Rules):
     """
 
     kind: ClassVar[str] = "virtual_network"
-    takes_numbers: ClassVar[bool] = True
+    allocates: ClassVar[bool] = True
     restores_companions: ClassVar[bool] = True
 
     async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
@@ -72,17 +72,17 @@ class VirtualNetworkRules(Rules):
             found += await reader.referrers([Key(self.kind, change.uuid)], self.kind)
         return [network for network in found if network is not None]
 
-    def numbers(self, change: Change) -> Iterable[Number | Release]:
+    def allocations(self, change: Change) -> Iterable[Allocation | Release]:
         owner = _vxlan_owner(change.after or change.before or {})
         had, has = _vxlan(change.before), _vxlan(change.after)
         if had and had != has:
             yield Release(POOL, owner)
         if has and had != has:
-            yield Number(POOL, owner, value=has)
+            yield Allocation(POOL, owner, value=has)
         if change.after is None:
             yield Release(POOL, change.uuid)
         elif not change.after.get("virtual_network_network_id"):
-            yield Number(POOL, change.uuid, field="virtual_network_network_id")
+            yield Allocation(POOL, change.uuid, field="virtual_network_network_id")
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
         after = change.new

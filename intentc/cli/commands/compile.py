@@ -23,7 +23,7 @@ from ..input_files import apply_inputs, apply_what_can_be
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
     from intentc.model import InvalidInput, Problem
-    from intentc.offline.offline import GivenNumbers
+    from intentc.offline.offline import GivenAllocations
 
 _WITH_SECRETS = ("envoy", "kubernetes")
 _FOR_OTHERS = (*_WITH_SECRETS, "appgw")
@@ -138,7 +138,7 @@ async def command(
     return Exit.HELD if unmade(engine) or left_out else Exit.DONE
 
 
-def _given(path: str | None) -> GivenNumbers:
+def _given(path: str | None) -> GivenAllocations:
     if path is None:
         return {}
     from intentc.loading import convert, load_yaml

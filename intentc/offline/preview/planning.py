@@ -145,7 +145,7 @@ class _ChangeReport:
             due=due,
             problems=tuple(map(self._problem, new)),
             resolved=tuple(map(self._problem, resolved)),
-            allocations=await Provisional(trial, moments).numbers(self._unknown),
+            allocations=await Provisional(trial, moments).allocations(self._unknown),
             withheld=tuple(Withheld(kind, count) for kind, count in sorted(done.withheld.items())),
             unmade=len(done.unmade - resting.unmade),
             summary=summary_of([*applied, *follows]),

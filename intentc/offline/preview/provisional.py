@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from intentc.apiserver.admission import NO_RULES, RULES
+from intentc.apiserver.admission.rules import Allocation as Taken
 from intentc.apiserver.admission.rules import Change as Admitted
-from intentc.apiserver.admission.rules import Number as Taken
 from intentc.apiserver.documents import Document
 from intentc.offline.preview.report import PlannedAllocation
 from intentc.offline.preview.trial import UUID, Moments, Trial
@@ -86,9 +86,9 @@ class Provisional:
         numbers = await self._numbers()
         return Unknown(numbers, await self._uuids(Unknown(numbers, {})), await self._addresses())
 
-    async def numbers(self, unknown: Unknown) -> tuple[PlannedAllocation, ...]:
+    async def allocations(self, unknown: Unknown) -> tuple[PlannedAllocation, ...]:
         """Return the allocations that the input would give and free."""
-        before, after = self._moments.resting.numbers, self._moments.done.numbers
+        before, after = self._moments.resting.allocations, self._moments.done.allocations
         found = []
         for action, these, those in ((GIVEN, after, before), (FREED, before, after)):
             for (pool, number), owner in these.items():
@@ -99,11 +99,11 @@ class Provisional:
         return tuple(sorted(found, key=lambda number: (number.action, number.pool, number.owner, number.shown)))
 
     async def _numbers(self) -> dict[int, str]:
-        known = await self._trial.numbers(self._moments.live)
+        known = await self._trial.allocations(self._moments.live)
         given = {
             place: owner
             for moment in (self._moments.resting, self._moments.done)
-            for place, owner in moment.numbers.items()
+            for place, owner in moment.allocations.items()
             if place not in known
         }
         found: dict[int, str] = {}
@@ -183,12 +183,12 @@ def _uuid_in(owner: str) -> str:
 def _offset(kind: str, uuid: str, document: Document, number: int) -> int:
     """Return what admission adds to a number in a field, found by running its rule once more."""
     rules = RULES.get(kind, NO_RULES)
-    if not rules.takes_numbers:
+    if not rules.allocates:
         return 0
     for field, value in document.items():
         if isinstance(value, int) and not isinstance(value, bool):
             rest = {name: inner for name, inner in document.items() if name != field}
-            for taken in rules.numbers(Admitted(uuid, None, rest)):
+            for taken in rules.allocations(Admitted(uuid, None, rest)):
                 if isinstance(taken, Taken) and taken.field == field and number + taken.offset == value:
                     return taken.offset
     return 0

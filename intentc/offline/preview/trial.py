@@ -59,8 +59,8 @@ class Drawn(DerivedSource):
 
 class Moment(NamedTuple):
     """The copy at one of its own revisions. ``owners``: object → the intents that claim it. ``contributors``: intent of
-    a fact → the contributors to that fact. ``withheld``: kind → number of deletes that need approval. ``numbers``:
-    (pool, number) → its owner. ``behind``: the resources with secrets that were read for each object. ``unmade``: what
+    a fact → the contributors to that fact. ``withheld``: kind → number of deletes that need approval. ``allocations``:
+    (pool, value) → its owner. ``behind``: the resources with secrets that were read for each object. ``unmade``: what
     is held, rejected or waiting (``inspection/awaited.py``)."""
 
     revision: int
@@ -68,7 +68,7 @@ class Moment(NamedTuple):
     owners: Mapping[Name, frozenset[Key]]
     contributors: Mapping[Key, frozenset[Key]]
     withheld: Mapping[str, int]
-    numbers: Mapping[tuple[str, int], str]
+    allocations: Mapping[tuple[str, int], str]
     behind: Behind
     unmade: Set[Key | Name]
 
@@ -181,7 +181,7 @@ class Trial:
             owners,
             self._contributors({key for keys in owners.values() for key in keys}),
             {kind: len(found) for kind, found in planner.guard.withheld.items() if found},
-            await self.numbers(revision),
+            await self.allocations(revision),
             read_for_each(world, planner, holders_of_secrets(world)),
             unmade(self.engine),
         )
@@ -275,7 +275,7 @@ class Trial:
         found = (await self.store.range(key, revision=revision)).items
         return found[0] if found else None
 
-    async def numbers(self, revision: int) -> dict[tuple[str, int], str]:
+    async def allocations(self, revision: int) -> dict[tuple[str, int], str]:
         """Return (pool, number) → its owner at a revision of the copy, without addresses."""
         taken = await self._taken(revision)
         return {place: owner for place, owner in taken.items() if not place[0].startswith(ADDRESS_POOLS)}

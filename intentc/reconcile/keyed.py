@@ -47,20 +47,14 @@ class Clock(Protocol):
 class KeyedQueue(Generic[K]):
     """The queue. ``Loop`` takes a key, works on it, and calls ``forget``, or ``retry`` after a failure, and ``done``.
 
-    ``clock``: by default the running loop. ``backoff``: the delays of ``retry``. ``on_waiting``: called when a key
-    begins to wait for a worker.
+    ``clock``: by default the running loop. ``backoff``: the delays of ``retry``.
     """
 
-    def __init__(
-        self,
-        *,
-        clock: Clock | None = None,
-        backoff: Backoff = RETRY,
-        on_waiting: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, *, clock: Clock | None = None, backoff: Backoff = RETRY) -> None:
         self._clock = clock
         self._backoff = backoff
-        self.on_waiting = on_waiting
+        self.changed = asyncio.Event()
+        """Set when a key begins to wait for a worker; who waits for that clears it."""
         # Ordered dicts, since taking the first key of a plain dict again and again is quadratic.
         # The values are when each was added, by the monotonic clock.
         self._live: OrderedDict[K, float] = OrderedDict()
@@ -83,10 +77,10 @@ class KeyedQueue(Generic[K]):
         elif not resync:
             self._resync.pop(key, None)
             self._live.setdefault(key, time.monotonic())
-            self.on_waiting()
+            self.changed.set()
         elif key not in self._live:
             self._resync.setdefault(key, time.monotonic())
-            self.on_waiting()
+            self.changed.set()
 
     def take(self) -> K | None:
         """The next key; None if none waits. The caller works on it, and must call ``done`` for it."""

@@ -180,13 +180,12 @@ class Loop(Generic[K]):
         self._stage_under_way: Any = None
         self._on_failure = on_failure or self._log_failure
         self._on_end = on_end
-        self._wake = asyncio.Event()
         self._batch: deque[K] = deque()
         self._tasks: dict[K, asyncio.Task[None]] = {}
         self._fault: Exception | None = None
         self._slice_ends = 0.0
         self.queue: KeyedQueue[K] = queue if queue is not None else KeyedQueue(backoff=backoff)
-        self.queue.on_waiting = self._wake.set
+        self._wake = self.queue.changed
         self.runs = 0
         """Runs that have ended."""
 

@@ -187,7 +187,8 @@ class Writes:
         return max(self._phases.gate(), self._throttle.gate())
 
     def _note_failure(self, name: Name, error: Exception) -> None:
-        if error is self._sender.fenced:
+        if isinstance(error, Fenced):
+            # Nothing here can repair it, wherever it was raised: the engine ends.
             raise error
         self._failures.note(name, error)
 

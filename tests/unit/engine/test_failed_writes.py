@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from intentc.model import Update
+from intentc.model import Name, Update
+from intentc.planning import Plan
 from intentc.reconcile.failures import Conflict, Fenced, Rejected, Throttled, Unavailable, UnknownOutcome
 from intentc.writing import DryRun
 from tests.support.box_system import BoxSystem, part
@@ -107,6 +108,17 @@ async def test_another_leader_ends_all_writing(box_system: BoxSystem) -> None:
     with pytest.raises(Fenced):
         await box_system.retry("a")
     assert box_system.write.log.count("create a") == 1
+
+
+async def test_a_rejected_fence_ends_the_work_wherever_it_is_raised(
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plan(name: Name) -> Plan:
+        raise Fenced(412, "fence is over")
+
+    monkeypatch.setattr(box_system.engine.writes._object_planner, "plan", plan)
+    with pytest.raises(Fenced):
+        await box_system.boxes("a")
 
 
 async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(

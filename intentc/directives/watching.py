@@ -7,16 +7,15 @@ be deleted once it is done, but only by the leader: a standby takes the same act
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from intentc.model import Snapshot
-from intentc.reconcile import persist
-from intentc.reconcile.backoff import Retries
-from intentc.reconcile.failures import Failure
+from intentc.reconcile import Loop, Pause, RequeueAfter, persist
+from intentc.reconcile.backoff import RECONNECT, Retries
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
@@ -35,6 +34,7 @@ _PERIOD = 1.0
 """Seconds between checks for directives that are done."""
 _RELIST_PERIOD = 60.0
 """Seconds between readings of all directives, to find those that the watch missed."""
+_TEND, _RELIST = "tend", "relist"
 
 
 class DirectiveWatch:
@@ -67,8 +67,9 @@ class DirectiveWatch:
         self._period = period
         self._relist_period = relist_period
         self._loaded = 0
-        self._woken = anyio.Event()
-        self._failing = False
+        self._loop: Loop[str] = Loop(
+            self._reconcile, name="directives can't be withdrawn or listed again yet", pause=Pause(RECONNECT)
+        )
 
     async def load(self) -> None:
         """Obey the stored directives, before anything is evaluated. Waits while the store can't be read."""
@@ -76,20 +77,20 @@ class DirectiveWatch:
             lambda: list_all(self._store, self._layout),
             "the directives can't be read",
             log=_LOG,
-            wait=self._retries.next_wait,
+            retries=self._retries,
         )
         self._obeying.take(listing.snapshot.changes, whole=True)
         self._loaded = listing.snapshot.revision
 
-    async def run(self, on_change: Callable[[], None]) -> None:
-        """Obey directives without end. ``on_change`` is called after actions were taken."""
+    async def run(self) -> None:
+        """Obey directives without end."""
+        self._loop.add(_RELIST, after=self._relist_period)
         async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
-            group.start_soon(self._tend, on_change)
-            group.start_soon(self._relist)
+            group.start_soon(self._loop.run)
             async for item in events:
                 self._obeying.take(item.changes, whole=isinstance(item, Snapshot))
-                self._woken.set()
-                on_change()
+                self._loop.add(_TEND)
+                self._engine.work_ended()
 
     @property
     def applied_revision(self) -> int:
@@ -107,42 +108,29 @@ class DirectiveWatch:
             "unreadable": self._obeying.unreadable,
         }
 
-    async def _relist(self) -> None:
+    def _reconcile(self, key: str) -> Coroutine[Any, Any, RequeueAfter]:
+        return self._tend() if key == _TEND else self._relist()
+
+    async def _relist(self) -> RequeueAfter:
         """Find directives that the watch missed, which otherwise wait for its next cut (docs/engine.md §1.5).
 
         All are read, at the present revision: the last applied one may be old here, and would miss just the newest
         directive."""
-        while True:
-            await anyio.sleep(self._relist_period)
-            try:
-                listing = await list_all(self._store, self._layout)
-            except Failure as error:
-                _LOG.debug("the directives can't be read again: %s", error)
-                continue
-            if not self._obeying.knows(listing.snapshot.changes):
-                _LOG.warning("the watch has missed directives up to revision %d", listing.snapshot.revision)
-                self._source.request_listing("missed")
+        listing = await list_all(self._store, self._layout)
+        if not self._obeying.knows(listing.snapshot.changes):
+            _LOG.warning("the watch has missed directives up to revision %d", listing.snapshot.revision)
+            self._source.request_listing("missed")
+        return RequeueAfter(self._relist_period)
 
-    async def _tend(self, on_change: Callable[[], None]) -> None:
+    async def _tend(self) -> RequeueAfter:
         """Obey deferred directives, and withdraw those that are done."""
-        while True:
-            self._woken = anyio.Event()
-            if self._obeying.catch_up():
-                on_change()
-            await self._withdraw_what_is_done()
-            with anyio.move_on_after(self._period):
-                await self._woken.wait()
-
-    async def _withdraw_what_is_done(self) -> None:
+        if self._obeying.catch_up():
+            self._engine.work_ended()
+        has_asked = False
         for known in self._obeying.done():
             if not self._engine.may_write:
-                return
-            try:
-                await self._book.withdraw(Kept(known.directive, known.mod_revision))
-            except Failure as error:
-                if not self._failing:
-                    _LOG.warning("directives that are done can't be withdrawn yet: %s", error)
-                self._failing = True
-                return
+                break
+            has_asked = True
+            await self._book.withdraw(Kept(known.directive, known.mod_revision))
             known.withdrawn = True
-            self._failing = False
+        return RequeueAfter(self._period, keeps_failures=not has_asked)

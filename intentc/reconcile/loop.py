@@ -23,7 +23,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import anyio
 
-from .backoff import Backoff
+from .backoff import Backoff, Retries
 from .failures import Failure, UnknownOutcome
 from .keyed import RETRY, KeyedQueue
 
@@ -62,14 +62,15 @@ async def persist(
     lack: str,
     *,
     log: logging.Logger,
-    wait: Callable[[], float],
+    retries: Retries | None = None,
     on_failure: Callable[[str], None] = lambda why: None,
 ) -> T:
-    """Repeat ``attempt`` until it succeeds, with pauses of ``wait()`` seconds, and return its result.
+    """Repeat ``attempt`` until it succeeds, with the pauses of ``retries``, and return its result.
 
     The first ``Failure`` is logged, then success. ``lack``: what is wrong until then, in words. ``on_failure``: called
     with the whole sentence after each failure.
     """
+    retries = retries or Retries()
     is_logged = False
     while True:
         try:
@@ -80,7 +81,7 @@ async def persist(
                 log.warning("%s; trying again", why)
             is_logged = True
             on_failure(why)
-            await asyncio.sleep(wait())
+            await asyncio.sleep(retries.next_wait())
         else:
             if is_logged:
                 log.info("succeeded after the failure %r", lack)
@@ -191,9 +192,13 @@ class Loop(Generic[K]):
 
     # What is to be done.
 
-    def add(self, key: K, *, resync: bool = False, unchanged: bool = False) -> None:
+    def add(self, key: K, *, resync: bool = False, unchanged: bool = False, after: float = 0.0) -> None:
         """Have ``key`` worked on. ``resync``: nothing changed, so live keys precede it, and a back-off goes on.
-        ``unchanged``: what failed would be tried again as it was, so a key that is in a back-off stays there."""
+        ``unchanged``: what failed would be tried again as it was, so a key that is in a back-off stays there.
+        ``after``: in so many seconds, unless it is added in the meantime."""
+        if after:
+            self.queue.retry(key, after=after, resync=resync)
+            return
         self.queue.add(key, resync=resync or (unchanged and self.queue.failures(key) > 0))
 
     def end_backoff(self, key: K) -> None:

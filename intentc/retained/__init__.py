@@ -5,11 +5,12 @@ are wanted. ``known_fields`` keeps the names of the fields that earlier schemas 
 an intent yields from such a value; the engine knows which intents are held.
 """
 
-from .keeper import Keeper
+from .keeper import ALL, Keeper
 from .known_fields import KnownFields, known_fields_prefix
 from .values import KnownValues, RetainedFacts, RetainedValues, retained_facts_prefix, retained_prefix
 
 __all__ = [
+    "ALL",
     "Keeper",
     "KnownFields",
     "KnownValues",

@@ -6,23 +6,24 @@ the event's path, since only the next process needs what is retained.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
-
-import anyio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from intentc.model import HeldFacts, Key, Resource
-from intentc.reconcile.failures import Failure, Unavailable
+from intentc.reconcile import Loop, RequeueAfter, Result
+from intentc.reconcile.backoff import Backoff
 
 if TYPE_CHECKING:
     from intentc.engine.engine import Engine
 
 T = TypeVar("T", bound=Resource | HeldFacts)
 
-_LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
 """Seconds between checks."""
+_REJECTED = Backoff(1.0, 300.0)
+"""Between attempts at a value that etcd rejects, most likely because of its size."""
+ALL = Key("", "")
+"""Queued in order to compare all values."""
 
 
 class Retained(Protocol[T]):
@@ -36,69 +37,56 @@ class Retained(Protocol[T]):
 
 
 class Keeper(Generic[T]):
-    """``wanted``: what to keep now, of the intents that ``engine`` holds."""
+    """``wanted``: what to keep now, of the intents that ``engine`` holds. ``what``: that, for logs."""
 
-    def __init__(
-        self,
-        values: Retained[T],
-        wanted: Callable[[], Mapping[Key, T]],
-        engine: Engine,
-        *,
-        period: float = _PERIOD,
-    ) -> None:
+    def __init__(self, values: Retained[T], wanted: Callable[[], Mapping[Key, T]], engine: Engine, what: str) -> None:
         self._values = values
-        self._wanted = wanted
+        self._list_wanted = wanted
         self._engine = engine
-        self._period = period
+        self._wanted: Mapping[Key, T] = {}
         self._kept: dict[Key, object] | None = None
         """Key → the version of its retained value; None: not known, since another process may have written values."""
-        self._rejected: dict[Key, object] = {}
-        """Values that etcd rejects, most likely because of their size."""
+        self._tried: dict[Key, object] = {}
+        """Key → the version that was sent last."""
+        self.loop: Loop[Key] = Loop(
+            self._reconcile, name=f"{what} can't be retained over a restart yet", backoff=_REJECTED
+        )
+        self.loop.add(ALL)
 
-    async def run(self) -> None:
-        """Keep what is wanted, without end."""
-        while True:
-            await anyio.sleep(self._period)
-            await self.tend()
+    def _reconcile(self, key: Key) -> Coroutine[Any, Any, Result]:
+        return self._compare() if key == ALL else self._keep(key)
 
-    async def tend(self) -> None:
-        """Write and remove the differences, if this process leads; an error is logged, and the next call retries."""
+    async def _compare(self) -> RequeueAfter:
+        """Queue the differences, if this process leads."""
+        has_asked = False
         if not (self._engine.may_write and self._engine.first_pass_complete):
             self._kept = None
-            return
-        wanted = self._wanted()
-        self._rejected = {key: version for key, version in self._rejected.items() if key in wanted}
-        try:
-            if self._kept is None:
-                self._kept = {key: _version(one) for key, one in (await self._values.list()).items()}
-            for key in sorted(self._kept.keys() - wanted.keys()):
-                await self._values.remove(key)
-                del self._kept[key]
-        except Failure as error:
-            _LOG.debug("retained values can't be checked now: %s", error)
-            return
-        for key in sorted(wanted):
-            await self._keep(key, wanted[key], self._kept)
-
-    async def _keep(self, key: Key, one: T, kept: dict[Key, object]) -> None:
-        version = _version(one)
-        if version in (kept.get(key), self._rejected.get(key)):
-            return
-        try:
-            await self._values.put(one)
-        except Unavailable as error:
-            _LOG.debug("the last good %s of %s are not retained yet: %s", _what(one), key, error)
-        except Failure as error:
-            _LOG.warning("the last good %s of %s are not retained over a restart: %s", _what(one), key, error)
-            self._rejected[key] = version
         else:
-            kept[key] = version
+            if self._kept is None:
+                has_asked = True
+                self._kept = {key: _version(one) for key, one in (await self._values.list()).items()}
+            self._wanted = self._list_wanted()
+            for key in sorted(self._kept.keys() | self._wanted.keys()):
+                version = _version(self._wanted.get(key))
+                if self._kept.get(key) != version:
+                    self.loop.add(key, unchanged=self._tried.get(key) == version)
+        return RequeueAfter(_PERIOD, keeps_failures=not has_asked)
+
+    async def _keep(self, key: Key) -> None:
+        """Retain what is wanted of an intent."""
+        if self._kept is None or not self._engine.may_write:
+            return
+        one = self._wanted.get(key)
+        version = self._tried[key] = _version(one)
+        if one is None:
+            await self._values.remove(key)
+            self._kept.pop(key, None)
+            self._tried.pop(key, None)
+        else:
+            await self._values.put(one)
+            self._kept[key] = version
 
 
-def _version(one: Resource | HeldFacts) -> object:
+def _version(one: Resource | HeldFacts | None) -> object:
     """A value that is equal for two states if they need not be written again."""
     return one.mod_revision if isinstance(one, Resource) else one
-
-
-def _what(one: Resource | HeldFacts) -> str:
-    return "values" if isinstance(one, Resource) else "facts"

@@ -28,7 +28,6 @@ import msgspec
 from intentc.model import Change, Fact, HeldFacts, InvalidInput, Key, Resource, Schema
 from intentc.model.values import FrozenMap, Opaque
 from intentc.reconcile import persist
-from intentc.reconcile.backoff import Retries
 from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
@@ -55,12 +54,11 @@ def retained_facts_prefix(installation: str) -> str:
 class _RetainedIn(Generic[T]):
     """What is retained below a prefix, one value for each intent; ``what``: for logs."""
 
-    def __init__(self, store: Store, schema: Schema, prefix: str, what: str, retries: Retries | None) -> None:
+    def __init__(self, store: Store, schema: Schema, prefix: str, what: str) -> None:
         self._store = store
         self._schema = schema
         self._layout = Layout.of(prefix)
         self._what = what
-        self._retries = retries or Retries()
 
     def _decoded(self, change: Change) -> T | None:
         raise NotImplementedError
@@ -81,7 +79,7 @@ class _RetainedIn(Generic[T]):
     async def _persist(self, read: Callable[[], Awaitable[Read]]) -> Read:
         """Repeat ``read`` until the store answers."""
         lack = f"retained {self._what} of held intents can't be read"
-        return await persist(read, lack, log=_LOG, wait=self._retries.next_wait)
+        return await persist(read, lack, log=_LOG)
 
     async def _permitted(self) -> dict[Key, T]:
         """What may be listed. Raises ``Failure``."""
@@ -104,8 +102,8 @@ class _RetainedIn(Generic[T]):
 class RetainedFacts(_RetainedIn[HeldFacts]):
     """Reads and writes retained facts."""
 
-    def __init__(self, store: Store, schema: Schema, *, installation: str, retries: Retries | None = None) -> None:
-        super().__init__(store, schema, retained_facts_prefix(installation), "facts", retries)
+    def __init__(self, store: Store, schema: Schema, *, installation: str) -> None:
+        super().__init__(store, schema, retained_facts_prefix(installation), "facts")
 
     async def put(self, held: HeldFacts) -> None:
         """Retain the facts of one intent. Raises ``Failure``, also for facts that JSON can't represent."""
@@ -207,12 +205,10 @@ def retained_prefix(installation: str) -> str:
 class RetainedValues(_RetainedIn[Resource]):
     """Reads and writes retained values. ``path``: the path of resources (``etcd.path``)."""
 
-    def __init__(
-        self, store: Store, schema: Schema, *, path: str, installation: str, retries: Retries | None = None
-    ) -> None:
-        super().__init__(store, schema, retained_prefix(installation), "last good values", retries)
+    def __init__(self, store: Store, schema: Schema, *, path: str, installation: str) -> None:
+        super().__init__(store, schema, retained_prefix(installation), "last good values")
         self._resources = Layout.of(f"/{path}/")
-        self.facts = RetainedFacts(store, schema, installation=installation, retries=retries)
+        self.facts = RetainedFacts(store, schema, installation=installation)
 
     async def held_facts(self) -> Collection[HeldFacts]:
         """The retained facts; waits while the store can't be reached."""

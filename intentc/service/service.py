@@ -57,8 +57,6 @@ from .takeover import TakeOver
 
 _LOG = logging.getLogger(__name__)
 _WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - they are not listened on here
-_RETRY = 1.0
-"""Seconds between attempts at a step."""
 
 Task = Callable[[], Coroutine[Any, Any, None]]
 """What runs next to the engine, until it is cancelled."""
@@ -169,8 +167,8 @@ def build_service(
     stored = [kind.name for kind in compilers.schema if kind.stored]
     if server is not None and stored:
         tasks.append(ApiServerProbe(read, engine.throttle, stored[0]).run)
-    tasks.append(Keeper(retained, engine.last_good_values, engine).run)
-    tasks.append(Keeper(retained.facts, engine.held_facts, engine).run)
+    tasks.append(Keeper(retained, engine.last_good_values, engine, "last good values").loop.run)
+    tasks.append(Keeper(retained.facts, engine.held_facts, engine, "facts").loop.run)
     # Only such kinds are mirrored; others need no permission for reports.
     if any(kind.written_as_manifests for kind in compilers.schema):
         fence = takeover.election.fence if takeover is not None else None
@@ -185,13 +183,13 @@ def tasks_of(engine: Engine, source: Source, parts: Parts, *, relist_slice: floa
     """Return what ``parts`` do next to the engine. ``relist_slice``: seconds between slices of the relist."""
     tasks: list[Task] = [
         source.run_heartbeat,
-        partial(parts.directives.run, engine.work_ended),
+        parts.directives.run,
         partial(_relist, engine, source, relist_slice),
     ]
     if parts.keeping is not None:
         tasks.append(parts.keeping.run)
     if parts.auditing is not None:
-        tasks += [parts.auditing.run, parts.auditing.run_after_restores]
+        tasks.append(parts.auditing.run)
     if parts.takeover is not None:
         tasks.append(parts.takeover.run)
     return tasks
@@ -334,7 +332,7 @@ class CompilerService:
             _LOG.info("drained: %d writes in all", self.engine.sender.written)
 
     async def _until_done(self, step: Step) -> None:
-        await persist(step.do, step.lack, log=_LOG, wait=lambda: _RETRY, on_failure=self._status.lacks)
+        await persist(step.do, step.lack, log=_LOG, on_failure=self._status.lacks)
         self._status.lacks("")
 
     def healthy(self) -> bool:

@@ -27,8 +27,6 @@ from ..watch.protocol import Store
 _LOG = logging.getLogger(__name__)
 _LOOK = 0.05
 """Seconds between checks whether all writes of the former leader are applied."""
-_RETRY = 0.5
-"""Seconds between attempts to reach a store or server that is away."""
 
 
 class Applied(Protocol):
@@ -153,7 +151,7 @@ class TakeOver:
 
     async def _take_over(self, leadership: Leadership) -> None:
         """Catch up and permit writes, unless the leadership is lost meanwhile."""
-        await persist(partial(self._catch_up, leadership), "can't take over", log=_LOG, wait=lambda: _RETRY)
+        await persist(partial(self._catch_up, leadership), "can't take over", log=_LOG)
         if self._leadership is not leadership:
             return
         if await self._is_too_much(leadership):

@@ -22,7 +22,7 @@ from intentc.engine.assembly import assemble
 from intentc.engine.engine import Engine
 from intentc.model import AddReference, Batch, Create, Delete, Key, Name, RemoveReference, Snapshot, Update
 from intentc.plugins import Loaded, find_compilers, load_all
-from intentc.retained import Keeper, RetainedValues
+from intentc.retained import ALL, Keeper, RetainedValues
 from intentc.watch import protocol
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
@@ -187,8 +187,8 @@ class SimulatedSystem:
         )
         engine = self.engine
         self._retaining: list[Keeper[Any]] = [
-            Keeper(values, engine.last_good_values, cast(Engine, _Leader(engine))),
-            Keeper(values.facts, engine.held_facts, cast(Engine, _Leader(engine))),
+            Keeper(values, engine.last_good_values, cast(Engine, _Leader(engine)), "values"),
+            Keeper(values.facts, engine.held_facts, cast(Engine, _Leader(engine)), "facts"),
         ]
         self._delivered.clear()
 
@@ -211,7 +211,9 @@ class SimulatedSystem:
             self._delivered.extend(batches)
             if not (await engine.step(list[Snapshot | Batch](batches)) or batches):
                 for keeper in self._retaining:
-                    await keeper.tend()
+                    keeper.loop.add(ALL)
+                    while await keeper.loop.step():
+                        pass
                 return
         raise AssertionError(f"no end after {_ROUNDS} passes: {engine_status(engine)['queue']}")
 

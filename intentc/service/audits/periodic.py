@@ -23,6 +23,8 @@ from intentc.engine.engine import Engine
 from intentc.engine.permission import RESTORED
 from intentc.model import Key
 from intentc.offline.audit import Difference, Report
+from intentc.reconcile import Loop, RequeueAfter
+from intentc.reconcile.backoff import Backoff
 from intentc.watch.source import Source
 
 from .look import Before, Look, Mismatch, MismatchKind, Pair, affected, repaired
@@ -31,9 +33,9 @@ from .process import AuditFailed
 _LOG = logging.getLogger(__name__)
 _LOOK = 0.05
 """Seconds between checks whether the engine has passed the audit's revision."""
-
-_RETRY = 10.0
-"""Seconds between attempts at an audit after etcd was restored."""
+_AGAIN = Backoff(5.0, 10.0)
+"""Between attempts at an audit after etcd was restored."""
+_PERIODIC, _RESTORED = "periodic", "etcd was restored from an older state"
 
 Spawn = Callable[[], Awaitable[Report]]
 """Runs an audit. Raises ``AuditFailed``."""
@@ -74,6 +76,8 @@ class PeriodicAudit:
         self._chance = chance
         self._source = source
         self._turn = asyncio.Lock()
+        # Two workers: one waits for a restore.
+        self._loop: Loop[str] = Loop(self._audit, workers=2, backoff=_AGAIN, on_failure=_note_failure)
         self._figures: dict[str, Any] = {
             "period": float(period),
             "runs": 0,
@@ -98,33 +102,33 @@ class PeriodicAudit:
 
     async def run(self) -> None:
         """Audit every ``period``, first at a random moment of the first period, so that compilers that start together
-        don't audit together. Returns at once if the period is 0."""
-        wait = self._period * self._chance()
-        while self._period:
-            await anyio.sleep(wait)
-            wait = self._period
-            if not self._engine.may_write:
-                continue
-            try:
-                await self.once("periodic")
-            except AuditFailed as error:
-                _LOG.warning("the audit failed: %s; the next one is in %.0f s", error, wait)
+        don't audit together; and after each restore of the store. Writes are permitted again once an audit has judged
+        the differences."""
+        if self._period:
+            self._loop.add(_PERIODIC, after=self._period * self._chance())
+        self._loop.add(_RESTORED)
+        await self._loop.run()
 
-    async def run_after_restores(self) -> None:
-        """Audit after each restore of the store, and permit writes once an audit has judged the differences."""
-        engine = self._engine
-        while True:
-            await engine.restore_guard.wait_until_evaluated()
-            restores = engine.restore_guard.times
+    async def _audit(self, reason: str) -> RequeueAfter:
+        if reason == _RESTORED:
+            await self._after_restore()
+            return RequeueAfter(0.0)
+        if self._engine.may_write:
             try:
-                verdict = await self.once("etcd was restored from an older state")
-                if verdict.judged and restores == engine.restore_guard.times:
-                    engine.lift(RESTORED)
+                await self.once(reason)
             except AuditFailed as error:
-                _LOG.error(
-                    "etcd was restored, and the audit failed: %s; writes stay withheld until one succeeds", error
-                )
-                await anyio.sleep(_RETRY)
+                _LOG.warning("the audit failed: %s; the next one is in %.0f s", error, self._period)
+        return RequeueAfter(self._period)
+
+    async def _after_restore(self) -> None:
+        guard = self._engine.restore_guard
+        await guard.wait_until_evaluated()
+        restores = guard.times
+        verdict = await self.once(_RESTORED)
+        if not verdict.judged:
+            raise AuditFailed("the differences could not be judged")
+        if restores == guard.times:
+            self._engine.lift(RESTORED)
 
     async def once(self, reason: str) -> Verdict:
         """Audit now and repair mismatches. Concurrent calls run one after another. Raises ``AuditFailed``."""
@@ -244,3 +248,10 @@ class PeriodicAudit:
             missing_reactions=tuple(f"{reader} <- {read}" for reader, read in sorted(pairs)),
             repaired=is_repaired,
         )
+
+
+def _note_failure(reason: str, error: Exception) -> None:
+    """Report an audit that failed after a restore. Raises what is no failure of an audit."""
+    if not isinstance(error, AuditFailed):
+        raise error
+    _LOG.error("etcd was restored, and the audit failed: %s; writes stay withheld until one succeeds", error)

@@ -18,6 +18,7 @@ import msgspec
 from anyio.abc import ByteReceiveStream, Process
 
 from intentc.offline.audit import Report
+from intentc.reconcile.failures import Failure
 
 _LOG = logging.getLogger(__name__)
 _ANSWERED = frozenset({0, 1, 5})
@@ -27,7 +28,7 @@ BESIDE = "--beside-service"
 """The option of an audit for a service: it lowers its priority and ends with its standard input."""
 
 
-class AuditFailed(Exception):
+class AuditFailed(Failure):
     """There is no report: the process could not be started, failed, or exceeded its time limit."""
 
 

@@ -102,7 +102,7 @@ class Process:
         self.waits += 1
         return 1.0
 
-    def changed(self) -> None:
+    def work_ended(self) -> None:
         self.changes += 1
 
     @asynccontextmanager
@@ -110,6 +110,6 @@ class Process:
         """Loaded, and running while the block lasts."""
         await self.directives.load()
         async with anyio.create_task_group() as group:
-            group.start_soon(self.directives.run, self.changed)
+            group.start_soon(self.directives.run)
             yield self
             group.cancel_scope.cancel()

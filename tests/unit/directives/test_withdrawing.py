@@ -142,10 +142,10 @@ async def test_a_store_that_accepts_no_writes_is_logged_once_and_tried_again(
         await until(lambda: process.actions.calls == [("retry", None)])
         store.faults.unreachable = True
         process.may_write = True
-        await until(lambda: "can't be withdrawn yet" in caplog.text)
+        await until(lambda: "can't be withdrawn" in caplog.text)
         store.faults.unreachable = False
         await until(lambda: left() == [])
-        assert caplog.text.count("can't be withdrawn yet") == 1
+        assert caplog.text.count("can't be withdrawn") == 1
 
 
 async def test_two_processes_come_to_the_same(store: FaultyStore, book: Book, left: Left) -> None:

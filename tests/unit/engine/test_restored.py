@@ -11,9 +11,10 @@ from pytest_mock import MockerFixture
 
 from intentc.engine.permission import RESTORED
 from intentc.model import Batch, Change
-from intentc.offline.audit import Report
+from intentc.offline.audit import Difference, Report
+from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Unavailable
-from intentc.service.audits import PeriodicAudit
+from intentc.service.audits import AuditFailed, PeriodicAudit
 from tests.support.box_system import BoxSystem
 from tests.support.engine_status import engine_status
 from tests.support.faulty_store import faults_of
@@ -209,3 +210,31 @@ async def test_the_journal_holds_nothing_of_the_future_that_never_was(box_system
     await box_system.relist()
     assert len(box_system.engine.journal)
     assert all(line.revision <= box_system.engine.revision for line in box_system.engine.journal)
+
+
+@pytest.mark.parametrize("result", [None, Report(revision=1_000, differences=(Difference("part", "a", (), (), ()),))])
+async def test_an_audit_of_a_restored_store_that_fails_or_judges_nothing_is_made_again(
+    result: Report | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intentc.service.audits.periodic._AGAIN", Backoff(0.001, 0.01))
+    box_system = await BoxSystem().begin()
+    audits = 0
+
+    async def spawn() -> Report:
+        nonlocal audits
+        audits += 1
+        assert RESTORED in box_system.engine.permission.withheld_for
+        if audits == 3:
+            return Report(revision=box_system.engine.revision)
+        if result is None:
+            raise AuditFailed("no memory left")
+        return result
+
+    await box_system.boxes("a", settle=False)
+    restore = faults_of(box_system.offline.store).backup()
+    auditing = PeriodicAudit(box_system.engine, spawn, period=0.0, patience=0.01)
+    async with serving(service_of(box_system, auditing=auditing)):
+        await soon(lambda: box_system.engine.world.named("part", ("a", "one")) is not None)
+        restore()
+        faults_of(box_system.offline.store).cut_watches()
+        await soon(lambda: audits == 3 and RESTORED not in box_system.engine.permission.withheld_for)

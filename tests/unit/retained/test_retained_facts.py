@@ -13,7 +13,7 @@ from intentc.engine.engine import Engine
 from intentc.model import Fact, HeldFacts, Key, Schema
 from intentc.model.values import FrozenMap, Opaque
 from intentc.reconcile.failures import Denied, Failure
-from intentc.retained import Keeper, RetainedFacts, retained_facts_prefix
+from intentc.retained import ALL, Keeper, RetainedFacts, retained_facts_prefix
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put, prefix_end
 from tests.support.toy_kinds import build
@@ -122,21 +122,27 @@ async def test_facts_that_we_may_not_read_are_done_without(
     assert f"grant the compiler's role {PREFIX}" in caplog.text
 
 
+async def tend(keeper: Keeper[HeldFacts]) -> None:
+    keeper.loop.add(ALL)
+    while await keeper.loop.step():
+        pass
+
+
 async def test_the_leader_keeps_facts_writes_none_twice_and_removes_those_of_who_is_good_again(
     store: MemoryStore, facts: RetainedFacts
 ) -> None:
     wanted = {BOX: held(VALUE)}
-    keeper = Keeper(facts, lambda: wanted, LEADER)
-    await keeper.tend()
+    keeper = Keeper(facts, lambda: wanted, LEADER, "facts")
+    await tend(keeper)
     assert await facts.load() == wanted
     written = (await store.range("/")).revision
     wanted[BOX] = held(VALUE)
-    await keeper.tend()
-    await Keeper(facts, lambda: wanted, LEADER).tend()
+    await tend(keeper)
+    await tend(Keeper(facts, lambda: wanted, LEADER, "facts"))
     assert (await store.range("/")).revision == written
     wanted[BOX] = held("another")
-    await keeper.tend()
+    await tend(keeper)
     assert await facts.load() == wanted
     wanted.clear()
-    await keeper.tend()
+    await tend(keeper)
     assert await facts.load() == {}

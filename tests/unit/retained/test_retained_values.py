@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import cast
 
@@ -11,9 +12,10 @@ from pytest_mock import MockerFixture
 from intentc.engine.engine import Engine
 from intentc.model import Change, Key, Resource, Schema
 from intentc.reconcile.failures import Denied, Failure, Unavailable
-from intentc.retained import Keeper, RetainedValues, retained_prefix
+from intentc.retained import ALL, Keeper, RetainedValues, retained_prefix
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
+from tests.simulation.simulated_clock import simulate
 from tests.support.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
@@ -112,7 +114,13 @@ class Held:
     def __init__(self, values: RetainedValues) -> None:
         self.wanted: dict[Key, Resource] = {}
         self.may_write = self.first_pass_complete = True
-        self.keeper = Keeper(values, lambda: self.wanted, cast(Engine, self))
+        self.keeper = Keeper(values, lambda: self.wanted, cast(Engine, self), "values")
+
+    async def tend(self) -> None:
+        """Write what differs now."""
+        self.keeper.loop.add(ALL)
+        while await self.keeper.loop.step():
+            pass
 
 
 @pytest.fixture
@@ -124,11 +132,11 @@ async def test_the_leader_keeps_what_is_held_and_removes_what_is_good_again(
     store: MemoryStore, values: RetainedValues, held: Held
 ) -> None:
     resource = held.wanted[BOX] = decoded(await put(store, readable("first")))
-    await held.keeper.tend()
+    await held.tend()
     (kept,) = (await values.load()).values()
     assert (kept.raw, kept.mod_revision) == (resource.raw, resource.mod_revision)
     held.wanted.clear()
-    await held.keeper.tend()
+    await held.tend()
     assert await values.load() == {}
 
 
@@ -137,11 +145,11 @@ async def test_who_does_not_lead_or_has_not_looked_through_the_world_writes_noth
     store: MemoryStore, values: RetainedValues, held: Held, lacking: str
 ) -> None:
     held.wanted[BOX] = decoded(await put(store, readable("first")))
-    await held.keeper.tend()
+    await held.tend()
     before = (await store.range("/")).revision
     setattr(held, lacking, False)
     held.wanted.clear()
-    await held.keeper.tend()
+    await held.tend()
     assert (await store.range("/")).revision == before
 
 
@@ -149,29 +157,48 @@ async def test_a_new_leader_removes_what_the_former_one_kept_for_nothing(
     store: MemoryStore, values: RetainedValues, held: Held
 ) -> None:
     await values.put(decoded(await put(store, readable("first"))))
-    await held.keeper.tend()
+    await held.tend()
     assert await values.load() == {}
 
 
 async def test_nothing_is_written_twice(store: MemoryStore, held: Held) -> None:
     held.wanted[BOX] = decoded(await put(store, readable("first")))
-    await held.keeper.tend()
+    await held.tend()
     before = (await store.range("/")).revision
-    await held.keeper.tend()
+    await held.tend()
     assert (await store.range("/")).revision == before
 
 
-@pytest.mark.parametrize(("error", "again"), [(Unavailable("away"), True), (Failure("too large"), False)])
-async def test_only_a_value_that_did_not_arrive_is_sent_again(
-    store: MemoryStore,
-    values: RetainedValues,
-    held: Held,
-    error: Failure,
-    again: bool,
-    mocker: MockerFixture,
+@pytest.mark.parametrize(("error", "most"), [(Unavailable("away"), 40), (Failure("too large"), 12)])
+def test_a_value_that_can_not_be_stored_is_tried_again_with_back_off(
+    store: MemoryStore, values: RetainedValues, held: Held, error: Failure, most: int, mocker: MockerFixture
 ) -> None:
-    held.wanted[BOX] = decoded(await put(store, readable("first")))
-    failing = mocker.patch.object(values, "put", side_effect=error)
-    await held.keeper.tend()
-    await held.keeper.tend()
-    assert failing.await_count == (2 if again else 1)
+    async def scenario() -> None:
+        held.wanted[BOX] = decoded(await put(store, readable("first")))
+        failing = mocker.patch.object(values, "put", side_effect=error)
+        running = asyncio.create_task(held.keeper.loop.run())
+        await asyncio.sleep(600)
+        assert 3 <= failing.await_count <= most
+        mocker.stop(failing)
+        await asyncio.sleep(300)
+        assert (await values.load()).keys() == {BOX}
+        running.cancel()
+
+    simulate(scenario)
+
+
+def test_a_new_version_does_not_wait_for_the_back_off_of_the_former_one(
+    store: MemoryStore, values: RetainedValues, held: Held, mocker: MockerFixture
+) -> None:
+    async def scenario() -> None:
+        held.wanted[BOX] = decoded(await put(store, readable("first")))
+        failing = mocker.patch.object(values, "put", side_effect=Failure("too large"))
+        running = asyncio.create_task(held.keeper.loop.run())
+        await asyncio.sleep(600)
+        mocker.stop(failing)
+        held.wanted[BOX] = decoded(await put(store, readable("second")))
+        await asyncio.sleep(2)
+        assert (await values.load())[BOX].raw == readable("second")
+        running.cancel()
+
+    simulate(scenario)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
 import pytest
 from pytest_mock import MockerFixture
@@ -9,6 +11,7 @@ from pytest_mock import MockerFixture
 from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc
 from intentc.plugins import installed
+from intentc.reconcile.backoff import Backoff, Retries
 from intentc.reconcile.failures import Throttled, Unavailable
 from intentc.service import service as service_module
 from intentc.watch.memory import MemoryStore
@@ -33,7 +36,7 @@ async def test_unreadable_allocations_are_waited_for_and_reported_once(
             raise Unavailable("connection refused")
         await load()
 
-    monkeypatch.setattr(service_module, "_RETRY", 0.0)
+    monkeypatch.setattr("intentc.reconcile.loop.Retries", partial(Retries, Backoff(0.001, 0.01)))
     monkeypatch.setattr(box_system.engine.allocations, "load", failing)
     service = service_of(box_system)
     async with serving(service):
@@ -82,7 +85,7 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
             asked.set()
         raise Unavailable("etcd Range: connection refused")
 
-    monkeypatch.setattr(service_module, "_RETRY", 0.01)
+    monkeypatch.setattr("intentc.reconcile.loop.Retries", partial(Retries, Backoff(0.001, 0.01)))
     monkeypatch.setattr(box_system.engine.allocations, "load", load)
     monkeypatch.setattr(box_system.offline.store, "range", away)
     async with anyio.create_task_group() as group:

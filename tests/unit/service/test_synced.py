@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from intentc.model.bridge_keys import Mark, synced_key
-from intentc.service import service as service_module
+from intentc.reconcile.backoff import Backoff, Retries
 from intentc.service.service import Unsynced, check_synced
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
@@ -41,7 +41,7 @@ async def test_by_itself_it_waits_only_if_a_bridge_has_mirrored_something() -> N
 
 
 async def test_nothing_is_evaluated_before_and_the_reason_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_module, "_RETRY", 0.01)
+    monkeypatch.setattr("intentc.reconcile.loop.Retries", partial(Retries, Backoff(0.001, 0.01)))
     box_system = BoxSystem()
     store = box_system.offline.store
     service = service_of(box_system, synced=partial(check_synced, store, "contrail", {"box"}))

@@ -64,9 +64,12 @@ async def test_the_first_one_is_made_a_part_of_a_period_after_the_start() -> Non
 async def test_with_a_period_of_0_there_are_none_but_those_on_demand() -> None:
     audits = Audits()
     periodic = auditing(audits, period=0.0)
-    await periodic.run()
-    assert audits.began == 0
-    assert (await periodic.once("a test")).revision == 7
+    async with anyio.create_task_group() as group:
+        group.start_soon(periodic.run)
+        await anyio.wait_all_tasks_blocked()
+        assert audits.began == 0
+        assert (await periodic.once("a test")).revision == 7
+        group.cancel_scope.cancel()
 
 
 def test_its_figures_can_be_reported_as_json_with_the_period_of_a_configuration() -> None:

@@ -4,8 +4,6 @@ Why it exists: ``writing`` carries out plans, one object at a time, with fences.
 transaction, without a fence, and with compares only where they ask for them. ``writing.connection`` connects and logs
 in; ``transfer`` splits what the server rejects as too large; the commands choose which resources are sent, and in which
 order.
-
-State: the connection, the highest revision in any answer, and in ``Touching`` the keys of all changes.
 """
 
 from __future__ import annotations

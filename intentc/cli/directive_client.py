@@ -4,8 +4,6 @@ Why it exists: ``pause``, ``resume``, ``allow-deletes`` and ``quarantine`` store
 rest. A directive is a key in etcd, so it can be stored while no compiler runs; the next one applies it. What is
 quarantined is read from the running compiler; ``verdict`` derives from it the exit code of ``apply`` and ``delete``: a
 large system always has something held, and a user who applies an unrelated file must not see that as an error.
-
-State: the connection to etcd. For signatures it reads the clock, user and host.
 """
 
 from __future__ import annotations

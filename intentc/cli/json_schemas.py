@@ -3,8 +3,6 @@
 ``intentc check --schemas DIR`` writes them; the repository has them in ``config/json-schemas``. Editors complete and
 check with them. They know less than ``intentc check``, which also checks, for example, that a map leads only to related
 kinds. Descriptions of fields are taken from docstrings of structs.
-
-State: the definitions that one conversion has found.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Tables are plain aligned columns, never cut, for people and for ``awk``. JSON and YAML have the same shape for one
 result and for many, with its version. Progress is one line that is erased before each line of the log, which writes to
 the same terminal.
-
-State: a handler among those of the root logger while progress shows.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why apart: these belong to the process, not to the engine. Commands that compile run so, too. ``intentc.service.reload``
 puts a configuration that was read again into force. ``intentc xds``, ``kubernetes`` and ``appgw`` differ in what they
 deliver, and not in how their process starts, ends and serves diagnostics.
-
-State: the process's settings, which it changes: signal handlers, garbage collector, watchdog, and at a reload logs.
 """
 
 from __future__ import annotations

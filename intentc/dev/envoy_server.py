@@ -4,8 +4,7 @@ Why it exists: a newcomer should see requests pass a real Envoy without installi
 Callers provide the bootstrap (``bridges.xds.bootstrap``), which decides what it does and where it listens, except for
 the admin address.
 
-State: that process, its admin address and its folder, which it ends and deletes. It looks for the binary in PATH and in
-installed packages.
+The binary is that in PATH, else one in an installed package.
 """
 
 from __future__ import annotations

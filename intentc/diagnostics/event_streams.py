@@ -2,8 +2,6 @@
 
 Why it exists: a stream costs less than a page that polls. Followers are bounded, since each costs a task and a buffer;
 one that does not read is disconnected and may return with ``Last-Event-ID``. ``Reader.follow`` yields the lines.
-
-State: the followers, their unsent lines, and the last status, in memory. It changes nothing in the engine.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 ``journal`` defines the lines, keeps and finds them in memory; ``keeping`` writes them into files as ``records``;
 ``ring`` manages these files and finds lines there that memory lacks. ``inspection`` answers questions from them.
-
-State: the lines and their followers, the last names of deleted resources, and how far the files have them. It owns the
-journal's files.
 """
 
 from intentc.journal.journal import Delivery, Entry, Journal, Kept, Line, TooManyFollowers, Write, touches

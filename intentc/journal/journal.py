@@ -4,9 +4,6 @@ Why no index: appending must cost next to nothing for every evaluation, and sear
 question takes a millisecond. For the same reason followers are woken by comparing two integers, and read new lines from
 the ring: there is no queue that a slow follower could fill. It also keeps the last names of deleted resources, which
 lines mention by their keys.
-
-State: the ring, these names, when the ring was cleared last, and the waiting followers, in memory; the engine's steps
-add to it.
 """
 
 from __future__ import annotations

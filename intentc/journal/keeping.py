@@ -2,9 +2,6 @@
 
 The hot path does not know of it. A slow or full disk costs lines, never a stop: lines that the ring drops before they
 could be written are counted, and logged once.
-
-State: how far it has written, what was lost, and why the last try failed. It writes the journal's files in a thread, at
-the end in the caller's. It changes nothing in the journal.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ restarts don't evict what was kept.
 of the name or key that it must contain, so that only matches are decoded. Lines that a restored store made void are
 left out. Callers run it in a thread; files that are removed meanwhile are skipped, and what is cut off a file under
 reading counts as absent. Why files are read and not mapped: access to a map behind a file's new end kills the process.
-
-State: the open file and how long it is; one search, and the warnings that were logged.
 """
 
 from __future__ import annotations

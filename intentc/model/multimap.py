@@ -2,8 +2,6 @@
 
 Relations, indexes and readers all are such tables, with mostly one member a key; a Python set of one costs 216 bytes,
 so it is made only for the second. It is a plain container: what keys and members mean is its owner's business.
-
-State: its members.
 """
 
 from __future__ import annotations

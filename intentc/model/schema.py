@@ -2,8 +2,6 @@
 
 A declaration is the content of a schema file as plain values (``KindSpec``); ``loading`` reads the files, with line
 numbers in errors. The registry finds a kind by its name for every other part.
-
-State: the kinds, which do not change once the registry is built.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A schema file declares structured types by name; kinds use them for properties and reference attributes. Each becomes a
 ``msgspec`` struct type here, so that decoding validates and freezes in one step. ``loading`` reads the declarations
 (YAML, with lines); ``kind.py`` uses the types.
-
-State: the types that were built for one schema.
 """
 
 from __future__ import annotations

@@ -8,9 +8,6 @@ Tests hold objects back, reject them, or change them like users.
 
 The bridge reads manifests (kind ``manifest``) from the engine of a ``Host``, and writes what became of their objects
 (kind ``observed``) through the host's API server. ``bridges/kubernetes`` is the real one.
-
-State: the objects of the cluster, what was applied to them last, which ones need nothing, are held back or rejected,
-and the log. What the bridge knows of them is in the host's store.
 """
 
 from __future__ import annotations

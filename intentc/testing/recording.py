@@ -2,8 +2,6 @@
 
 A test may put a ``WriteService`` of its own in between, mostly a mock: it is called before each write, and what it
 raises is the failure of that write.
-
-State: the server, the test's own service, and the recorded calls, in memory.
 """
 
 from __future__ import annotations

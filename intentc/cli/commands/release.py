@@ -8,8 +8,6 @@ still be released, and only etcd returns revisions with the objects.
 
 They read etcd, change marks through the API server, delete nothing, and print. A second run continues with the rest.
 ``release --all`` also gives up the claim on the path in etcd.
-
-State: what one run changed, and what was rejected.
 """
 
 from __future__ import annotations

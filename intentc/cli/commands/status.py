@@ -1,8 +1,7 @@
 """``intentc status``: shows whether the running compiler has converged, whether it is healthy, and what it waits for.
 
 It prints a dozen lines of the running compiler's ``/status``; with ``--watch`` on a terminal live, with the progress
-of a first load. It asks the diagnostics, and reads the clock ("5 s ago"). State: with ``--watch``, where it prints
-lines of JSON, the last one.
+of a first load.
 """
 
 from __future__ import annotations

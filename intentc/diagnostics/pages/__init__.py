@@ -6,8 +6,6 @@ nothing that the JSON lacks. They are read-only: an action is shown as a command
 ``site`` maps addresses to pages; ``summary``, ``one_object`` and ``listings`` turn answers into template values;
 ``rendering`` renders; ``words`` explains states and names commands; ``assets`` serves the style, the scripts and the
 drawing library. ``access`` decides who may ask.
-
-State: templates and assets, read once from the package's files.
 """
 
 from intentc.diagnostics.pages.site import no_answer_page, overview_page, page_routes, wants_page

@@ -3,8 +3,6 @@
 Why browsers may cache these, although everything else is ``no-store``: they are part of the program and contain no
 data; and with the hash of the content in its name a cached file is never stale. Without a cache every page would load
 the library's 430 kB again.
-
-State: the files' contents, read once and compressed.
 """
 
 from __future__ import annotations

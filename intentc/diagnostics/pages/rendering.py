@@ -3,8 +3,7 @@
 Why it exists: names from a control plane may contain anything, so escaping is not left to each template; and the
 content security policy, which lets no text run as a script, belongs with the rendering.
 
-State: the parsed templates. Templates and, through ``assets``, static files are read from the package when first used;
-the age of times is by the clock. Pages are rendered in a thread.
+Pages are rendered in a thread.
 """
 
 from __future__ import annotations

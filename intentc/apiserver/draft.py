@@ -81,6 +81,11 @@ class Reading:
                 self._items[key] = found[0] if found else None
             self._count(sum(len(found[0].value) for found in answer.results if found))
 
+    def assume_absent(self, keys: Iterable[str]) -> None:
+        """Take keys for absent without a read. A commit that depends on them compares that."""
+        for key in keys:
+            self._items.setdefault(key, None)
+
     async def item(self, key: str) -> KeyValue | None:
         """One key of the store; None if it is absent."""
         if key not in self._items:

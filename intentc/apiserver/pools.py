@@ -170,7 +170,8 @@ async def allocate(
     """
     _check_single(pool)
     owner_key = draft.layout.pool_owners(pool) + owner
-    await draft.reading.load([draft.layout.pool(pool), owner_key])
+    share = [draft.layout.pool_share(pool, project)] if owner and project else []
+    await draft.reading.load([draft.layout.pool(pool), owner_key, *share])
     if owner:
         held = await draft.read(owner_key)
         if held is not None:

@@ -110,6 +110,9 @@ class Resources:
             document["uuid"] = manifest_uuid(kind.name, name.fq_name)
         else:
             document["uuid"] = self._source.uuid(name)
+            if self._source.is_random:
+                value = draft.layout.value(Key(kind.name, document["uuid"]))
+                draft.reading.assume_absent([value, draft.layout.identity(document["uuid"])])
         key = Key(kind.name, document["uuid"])
         await self._reject_duplicate(draft, key, name, replaces=over is not None)
         missing = missing_fields(kind, document)

@@ -164,11 +164,12 @@ class ApiServer:
         """
         found = self.kind(kind)
         fields = flat_body(found, body).fields
-        items = batch.parse(self.schema, [{"kind": found.name, "data": fields}]) if batch.is_readable(fields) else []
+        item = batch.Item(0, found, batch.CREATE, fields, fields, call.condition)
         mutation = self.mutation(found.name, fence=call.fence)
         while mutation.is_open:
             async with mutation as draft:
-                await batch.gather_reads(draft, items)
+                if batch.is_readable(fields):
+                    await batch.gather_reads(draft, [item])
                 created = await self.resources.create(draft, found, body, call.caller, call.condition)
                 await self.resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
                 access = await self.permissions.access(draft, call.caller)

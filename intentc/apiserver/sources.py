@@ -16,7 +16,10 @@ _NAMESPACE = uuid_module.UUID("0b9ee7b0-35c7-5b0e-8f0e-6d4a6e2f9c11")
 
 
 class Source(Protocol):
-    """Generates values. ``purpose`` distinguishes several uuids for one resource (empty: its own)."""
+    """Generates values. ``purpose`` distinguishes several uuids for one resource (empty: its own). ``is_random``:
+    nobody can have a generated uuid already."""
+
+    is_random: bool
 
     def uuid(self, name: Name, purpose: str = "") -> str: ...
 
@@ -28,6 +31,8 @@ class Source(Protocol):
 class RandomSource:
     """Generates random uuids and takes the time from the clock."""
 
+    is_random = True
+
     def uuid(self, name: Name, purpose: str = "") -> str:
         return str(uuid_module.uuid4())
 
@@ -37,6 +42,8 @@ class RandomSource:
 
 class DerivedSource:
     """Derives uuids (uuid5) from kind, fq_name and purpose; the time is fixed."""
+
+    is_random = False
 
     def uuid(self, name: Name, purpose: str = "") -> str:
         return str(uuid_module.uuid5(_NAMESPACE, "\0".join((name.kind, ":".join(name.fq_name), purpose))))

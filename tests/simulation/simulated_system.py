@@ -110,6 +110,8 @@ class CountingService(LocalWriteService):
 class CountingUuids:
     """``Source`` of uuids that are new every time, and the same in every run of the example."""
 
+    is_random = False
+
     def __init__(self, given: int = 0) -> None:
         self.given = given
 

@@ -13,8 +13,9 @@ from intentc.apiserver.mutation import Fence
 from intentc.apiserver.references import ReferenceUpdate
 from intentc.apiserver.resources import Condition
 from intentc.apiserver.service import ApiServer, Call
+from intentc.apiserver.sources import RandomSource
 from intentc.apiserver.startup import write_seeds
-from intentc.model import Key, Schema
+from intentc.model import Key, Name, Schema
 from intentc.reconcile.failures import Unavailable
 from intentc.watch.protocol import Compare, Operation, Put, TransactionResult
 from tests.support.faulty_store import FaultyStore
@@ -62,6 +63,24 @@ async def test_servers_share_a_pool(store: FaultyStore, schema: Schema, api: Api
         for n in range(60):
             tasks.start_soon(take, servers[n % 3], f"o{n}")
     assert sorted(given) == list(range(8000100, 8000160))
+
+
+class _Repeating(RandomSource):
+    """Gives each uuid twice, against all odds."""
+
+    def __init__(self) -> None:
+        self._given: list[str] = []
+
+    def uuid(self, name: Name, purpose: str = "") -> str:
+        if not self._given:
+            self._given = [super().uuid(name, purpose)] * 2
+        return self._given.pop()
+
+
+async def test_a_generated_uuid_that_is_taken_is_not_given_again(store: FaultyStore, schema: Schema, api: Api) -> None:
+    server = ApiServer(store, schema, source=_Repeating())
+    created = [await server.create("network_policy", {"fq_name": [*PROJECT, f"p{n}"]}) for n in range(5)]
+    assert len({one.document["uuid"] for one in created}) == 5
 
 
 class _Interleaved(FaultyStore):

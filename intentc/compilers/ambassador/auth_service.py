@@ -13,11 +13,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from intentc import Claim, Context, Fact, Intent, View
+from intentc import Claim, Context, Fact, Intent, Source, View
 
 from .auth_reading import Auth, read_auth
 from .envoy.clusters import joined_cluster, joined_name
-from .envoy_elements import element, origin
+from .envoy_elements import element
 from .http_gateway import AUTH, Misconfigured
 from .reasons.used_clusters import joined
 from .this_gateway import Unusable, gateway_namespace, in_order, ours, report_variables
@@ -74,7 +74,7 @@ class AuthServiceIntent(Intent):
         names = tuple(dict.fromkeys(found.upstream.name for _, found in members))
         for name in names:
             sharing = [(service, found) for service, found in members if found.upstream.name == name]
-            origins = [origin(service, "auth_service") for service, _ in sharing]
+            origins = [Source.of(service, "auth_service") for service, _ in sharing]
             yield Fact("cluster", name, ClusterUse(sharing[0][1].upstream, tuple(sorted(origins))))
         auth = read.filter
         linkerd = next((found.linkerd for _, found in members if found.linkerd), ())
@@ -82,7 +82,7 @@ class AuthServiceIntent(Intent):
             auth = msgspec.structs.replace(auth, add_headers=(*auth.add_headers, *linkerd))
         if len(names) > 1:
             auth = msgspec.structs.replace(auth, cluster=joined_name(names))
-            origins = [origin(service, "auth_service") for service, _ in members]
+            origins = [Source.of(service, "auth_service") for service, _ in members]
             yield element(
                 self,
                 ctx,

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from intentc import Claim, Context, Intent, Source, View
+from intentc import Claim, Context, Intent, Source
 
 MOST_ORIGINS = 20
 """The most origins that one element lists, the first of each kind by name. The list must not grow with the world, and a
@@ -29,23 +29,6 @@ PartReasons = Iterable[tuple[str, Sources]]
 """(part of an element, the sources that one reason for it needs in addition to those of the element)"""
 
 
-class Origin(msgspec.Struct, frozen=True, order=True):
-    """The user's resource and field that an element comes from.
-
-    ``kind`` and ``name`` (``namespace:name``) of the resource; ``field``: a path such as ``spec.retry_policy``, empty
-    for the whole resource.
-    """
-
-    kind: str
-    name: str
-    field: str = ""
-
-
-def origin(resource: View, field: str = "") -> Origin:
-    """Makes an origin of ``resource``, or of a field of it."""
-    return Origin(resource.kind, ":".join(resource.fq_name), field)
-
-
 def digest(config: Any) -> str:
     """A hash of ``config`` (32 hexadecimal digits): does a rejection by Envoy still apply to this configuration?"""
     return hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()[:32]
@@ -57,7 +40,7 @@ def element(
     kind: str,
     fq_name: tuple[str, ...],
     config: dict[str, Any],
-    origins: Iterable[Origin],
+    origins: Iterable[Source],
     *,
     why: Callable[[], Reasons],
     parts: Callable[[], PartReasons] = tuple,
@@ -79,7 +62,8 @@ def element(
             message = f"Envoy rejects {kind} {':'.join(fq_name)}: {rejection.message}"
             meanwhile = f"; {rejection.meanwhile}" if rejection.meanwhile else ""
             (report or ctx.problem_on)(one.kind, one.name, "RejectedByEnvoy", message + meanwhile)
-    claim = intent.owned(kind, fq_name, config=config if stored is None else stored, origins=shown, **properties)
+    places = [one._asdict() for one in shown]
+    claim = intent.owned(kind, fq_name, config=config if stored is None else stored, origins=places, **properties)
     if ctx.explaining:
         for sources in why():
             ctx.because(claim, *sources)
@@ -88,10 +72,10 @@ def element(
     return claim
 
 
-def _first(origins: Iterable[Origin]) -> list[Origin]:
+def _first(origins: Iterable[Source]) -> list[Source]:
     """At most ``MOST_ORIGINS``, sorted: as many of each kind as there is room for."""
     seen: Counter[str] = Counter()
-    places: list[tuple[int, Origin]] = []
+    places: list[tuple[int, Source]] = []
     for one in sorted(set(origins)):
         seen[one.kind] += 1
         places.append((seen[one.kind], one))

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from intentc import Source
+
 from .envoy.route import PARTS, forwarding_route, redirecting_route, rejecting_route
-from .envoy_elements import Origin
 from .routing.route_action import Forward, GroupMember, RouteMatch
 from .routing.sharing import Sharing, sharing
 from .upstreams.upstream import ClusterUse
@@ -88,5 +89,5 @@ def add_uses(uses: dict[str, ClusterUse], found: Sharing) -> None:
             upstream = member.action.share.upstream
             name = upstream.name
             before = uses[name].origins if name in uses else ()
-            origin = Origin(member.kind, member.name, member.fields[1])
+            origin = Source(member.kind, member.name, member.fields[1])
             uses[name] = ClusterUse(upstream, tuple(sorted({*before, origin})))

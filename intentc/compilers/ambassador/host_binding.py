@@ -15,10 +15,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from intentc import Context, Fact
+from intentc import Context, Fact, Source
 from intentc.model.hostname_patterns import ANY
 
-from .envoy_elements import Origin
 from .routing.route_action import GroupMember, group_name
 from .tls_context import TLSSettings
 
@@ -54,9 +53,9 @@ class HostBinding(msgspec.Struct, frozen=True, order=True):
         return self.name.partition(":")[0]
 
     @property
-    def origins(self) -> tuple[Origin, ...]:
+    def origins(self) -> tuple[Source, ...]:
         """The resource; nothing for a fallback Host."""
-        return (Origin(self.kind, self.name),) if self.name else ()
+        return (Source(self.kind, self.name),) if self.name else ()
 
 
 def fallback_host(namespace: str, tls: TLSSettings | None) -> HostBinding:

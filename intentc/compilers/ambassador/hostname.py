@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, Source
 from intentc.model.hostname_patterns import aligned
 
-from .envoy_elements import Origin
 from .faults import Faults
 from .host_binding import HostBinding
 from .hostname_binding import (
@@ -43,7 +42,7 @@ class HostnameIntent(Intent):
         hosts: list[HostBinding] = sorted(contributed, key=lambda host: (host.name, host.tls or TLSSettings()))
         listeners: list[OpenListener] = sorted(one for _, one in ctx.contributions("open_listener", LISTENERS))
         sides: list[Side] = []
-        served: set[Origin] = set()
+        served: set[Source] = set()
         for listener in listeners:
             bound = [host for host in hosts if listener.http and takes(listener, host)]
             chains: list[ChainShare] = []
@@ -106,7 +105,7 @@ class HostnameIntent(Intent):
         ctx: Context,
         hosts: list[HostBinding],
         listeners: list[OpenListener],
-        served: set[Origin],
+        served: set[Source],
         faults: Faults,
     ) -> None:
         for host in hosts:

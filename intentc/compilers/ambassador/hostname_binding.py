@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from .envoy_elements import Origin
+from intentc import Source
+
 from .host_binding import HostBinding
 from .listener import OpenListener
 from .tls_context import TLSSettings
@@ -34,7 +35,7 @@ class VirtualHostShare(msgspec.Struct, frozen=True, order=True):
 
     scopes: tuple[str, ...]
     rule: RequestRule
-    origins: tuple[Origin, ...]
+    origins: tuple[Source, ...]
 
 
 class Side(msgspec.Struct, frozen=True, order=True):
@@ -66,7 +67,7 @@ class ChainShare(msgspec.Struct, frozen=True, order=True):
     hostname: str
     route_configuration: str
     tls: TLSSettings | None
-    origins: tuple[Origin, ...]
+    origins: tuple[Source, ...]
 
 
 def takes(listener: OpenListener, host: HostBinding) -> bool:

@@ -16,9 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from intentc import Context, Fact, Intent, View
+from intentc import Context, Fact, Intent, Source, View
 
-from .envoy_elements import Origin, origin
 from .plain import plain
 from .routing.route_action import Forward, GroupMember, RouteMatch, Share, Treatment, group_name
 from .settings.module_settings import MODULE_NAME, ModuleSettings, Probe, all_settings, module_settings
@@ -73,7 +72,7 @@ def service_target(resource: View, service: str, module: ModuleSettings) -> Upst
 
 def cluster_use(service: View, field: str, used: Upstream) -> Fact:
     """The fact that ``field`` of ``service`` uses the cluster."""
-    return Fact("cluster", used.name, ClusterUse(used, (origin(service, field),)))
+    return Fact("cluster", used.name, ClusterUse(used, (Source.of(service, field),)))
 
 
 def _tls(value: Any) -> str:
@@ -175,7 +174,7 @@ class Gateway(msgspec.Struct, frozen=True):
     rate_limit: RateLimitFilter | Misconfigured | None = None
     tracing: Tracing | None = None
     logs: tuple[LogSink, ...] = ()
-    origins: tuple[Origin, ...] = ()
+    origins: tuple[Source, ...] = ()
 
 
 def gateway(ctx: Context) -> Gateway:
@@ -193,13 +192,13 @@ def gateway(ctx: Context) -> Gateway:
     )
 
 
-def _origins(ctx: Context) -> Iterator[Origin]:
+def _origins(ctx: Context) -> Iterator[Source]:
     facts = [("module_settings", MODULE_NAME), *(("http_filter", role) for role in (AUTH, RATE_LIMIT, TRACING, LOG))]
     for kind, name in facts:
         for contributor, _ in ctx.contributions(kind, name):
             resource = ctx.get(contributor.kind, contributor.uuid)
             if resource is not None:
-                yield origin(resource)
+                yield Source.of(resource)
 
 
 def _missing(ctx: Context, kind: str) -> Misconfigured | None:

@@ -13,12 +13,12 @@ import ipaddress
 from collections.abc import Iterable
 from typing import Any
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, Source
 from intentc.model.hostname_patterns import rank
 
 from .envoy.http_connection_manager import http_connection_manager
 from .envoy.listeners import FilterChain, cleartext_chain, folded, listener, tcp_filter_chain, tls_chains
-from .envoy_elements import Origin, element
+from .envoy_elements import element
 from .hostname_binding import ChainShare
 from .http_gateway import Gateway, Misconfigured, gateway
 from .listener import Socket
@@ -61,7 +61,7 @@ class ListenerBindingIntent(Intent):
         config = listener(path, bind_address(ctx), socket.port, socket.layers, chains, buffer_bytes=limit)
         served = [*(route.origins for route in tcp), *(share.origins for share in free)]
         shared_by = common.origins if free or limit is not None else ()
-        origins = [Origin("listener", self.uuid), *shared_by, *(origin for origins in served for origin in origins)]
+        origins = [Source("listener", self.uuid), *shared_by, *(origin for origins in served for origin in origins)]
         stored, shared = folded(config)
         asked = guards(common, free)
         yield element(
@@ -82,7 +82,7 @@ class ListenerBindingIntent(Intent):
         """Whether another Listener holds this port; reports it, also on Hosts that only this Listener takes."""
         contributed = [value for _, value in ctx.contributions("listener_binding", self.uuid)]
         best, holder = _rank(self.uuid, socket, contributed, bool(tcp)), self.uuid
-        served: set[Origin] = set()
+        served: set[Source] = set()
         others: list[str] = []
         for name in sorted({value for _, value in ctx.contributions("listener_port", str(socket.port))} - {self.uuid}):
             values = [value for _, value in ctx.contributions("listener_binding", name)]

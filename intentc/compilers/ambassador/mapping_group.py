@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, Source
 
-from .envoy_elements import Origin, element
+from .envoy_elements import element
 from .faults import Faults
 from .grouping import add_uses, clusters_in, routes_of, shared_routes
 from .reasons.groups import route, route_parts
@@ -76,7 +76,7 @@ class MappingGroupIntent(Intent):
             "envoy_route",
             (name,),
             config,
-            [Origin(member.kind, member.name, member.fields[0]) for member in found.members],
+            [Source(member.kind, member.name, member.fields[0]) for member in found.members],
             why=lambda: route(ctx, members, name),
             parts=lambda: route_parts(ctx, members, found, config, position),
             report=faults.report_on,

@@ -11,11 +11,11 @@ import base64
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from intentc import Claim, Context, Fact, Intent, View
+from intentc import Claim, Context, Fact, Intent, Source, View
 from intentc.model.tls_secrets import content
 
 from .envoy.tls_sockets import certificate, validation
-from .envoy_elements import Origin, element
+from .envoy_elements import element
 from .reasons import used_clusters as reasons
 from .tls_context import PARTS, SecretState
 
@@ -61,7 +61,7 @@ class SecretUseIntent(Intent):
             config = validation(
                 self.uuid, _encoded(found[0], _AUTHORITY), *(_encoded(one, _REVOKED) for one in found[1:])
             )
-        origins = [Origin("secret", name) for name, _ in wanted]
+        origins = [Source("secret", name) for name, _ in wanted]
         yield element(
             self, ctx, "envoy_secret", (self.uuid,), config, origins, why=lambda: reasons.secret(ctx, self.uuid)
         )

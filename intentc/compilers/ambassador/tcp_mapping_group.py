@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, Source
 from intentc.model.hostname_patterns import covering
 
 from .envoy.listeners import listener, tcp_filter_chain
-from .envoy_elements import Origin, element
+from .envoy_elements import element
 from .host import check_hostname, check_secrets
 from .host_binding import HostBinding
 from .hostname_binding import closing, foremost
@@ -120,7 +120,7 @@ def _cluster_uses(members: list[TCPMember], parts: dict[str, int]) -> Iterator[F
         if member.upstream.name in parts:
             used.setdefault(member.upstream.name, []).append(member)
     for name, together in used.items():
-        origins = tuple(Origin("tcp_mapping", member.name, "service") for member in together)
+        origins = tuple(Source("tcp_mapping", member.name, "service") for member in together)
         yield Fact("cluster", name, ClusterUse(together[0].upstream, origins))
 
 

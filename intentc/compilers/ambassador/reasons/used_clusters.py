@@ -47,7 +47,7 @@ def cluster(ctx: Context, name: str) -> Reasons:
             case kind if kind in _ONE_COUNTS:
                 yield from ((Source.of(one, _ONE_COUNTS[kind][0]),) for one in asking(ctx, kind, name))
             case _:
-                yield from ((Source(one.kind, one.name, one.field),) for one in use.origins)
+                yield from ((one,) for one in use.origins)
 
 
 def asking(ctx: Context, kind: str, cluster: str) -> list[View]:

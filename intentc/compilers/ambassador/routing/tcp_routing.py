@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from intentc import Context
+from intentc import Context, Source
 
-from ..envoy_elements import Origin
 from ..tls_context import TLSSettings
 from ..upstreams.upstream import Upstream
 from .route_action import WHOLE, over_the_whole, proportions
@@ -30,8 +29,8 @@ class TCPMember(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout_ms: int | None = None
 
     @property
-    def origin(self) -> Origin:
-        return Origin("tcp_mapping", self.name)
+    def origin(self) -> Source:
+        return Source("tcp_mapping", self.name)
 
     @property
     def group(self) -> str:
@@ -53,7 +52,7 @@ class TCPRoute(msgspec.Struct, frozen=True, order=True):
     clusters: tuple[tuple[str, int], ...]
     tls: TLSSettings | None
     idle_timeout_ms: int | None
-    origins: tuple[Origin, ...]
+    origins: tuple[Source, ...]
 
 
 def routes_of(ctx: Context, socket: str) -> list[TCPRoute]:

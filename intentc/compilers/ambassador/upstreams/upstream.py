@@ -14,7 +14,8 @@ import re
 
 import msgspec
 
-from ..envoy_elements import Origin
+from intentc import Source
+
 from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import CircuitBreaker, Keepalive, LoadBalancer
 from ..settings.upstream_settings import HealthCheck
@@ -129,7 +130,7 @@ class ClusterUse(msgspec.Struct, frozen=True):
     """The value of a fact ``cluster``: an upstream, and the users' resources that ask for it."""
 
     upstream: Upstream
-    origins: tuple[Origin, ...]
+    origins: tuple[Source, ...]
 
 
 def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:

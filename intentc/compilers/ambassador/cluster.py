@@ -25,7 +25,7 @@ from .this_gateway import Unusable, gateway_namespace
 from .tls_context import names
 from .upstreams.resolvers import Discovery, service_endpoints
 from .upstreams.service_targets import allowed_targets, forbidden
-from .upstreams.upstream import ClusterUse, Upstream
+from .upstreams.upstream import ClusterUse, Upstream, used_upstream
 from .upstreams.way import Way, way_to
 
 Endpoints = tuple[tuple[str, int], ...]
@@ -39,8 +39,7 @@ class ClusterIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", self.uuid)]
         origins = {origin for use in uses for origin in use.origins}
-        # All of them have equal upstreams, because the name is a hash of the upstream.
-        upstream = uses[0].upstream
+        upstream = used_upstream(ctx, self.uuid)
         troubles: list[Unusable] = []
         notes: list[Unusable] = []
         way = way_to(ctx, upstream, troubles)
@@ -52,7 +51,10 @@ class ClusterIntent(Intent):
                 for kind, name in sorted({(origin.kind, origin.name) for origin in origins}):
                     report(kind, name, reason, message)
         yield from faults.facts()
-        config = cluster(self.uuid, upstream, _location(self.uuid, upstream, way), _transport_socket(upstream, way))
+        transport_socket = None
+        if way.tls is not None and way.discovery is not None:
+            transport_socket = upstream_tls(way.tls.settings, way.tls.server_name, upstream.grpc)
+        config = cluster(self.uuid, upstream, _location(self.uuid, upstream, way), transport_socket)
         yield element(
             self,
             ctx,
@@ -139,9 +141,3 @@ def _location(name: str, upstream: Upstream, way: Way) -> dict[str, Any]:
             return by_ads()
         case _:
             return nowhere(name)
-
-
-def _transport_socket(upstream: Upstream, way: Way) -> dict[str, Any] | None:
-    if way.tls is None or way.discovery is None:
-        return None
-    return upstream_tls(way.tls.settings, way.tls.server_name, upstream.grpc)

@@ -11,12 +11,18 @@ from typing import Any
 
 import msgspec
 
-from intentc import Source
+from intentc import Context, Source
 
 from .envoy.route import PARTS, forwarding_route, redirecting_route, rejecting_route
 from .routing.route_action import Forward, GroupMember, RouteMatch
 from .routing.sharing import Sharing, sharing
 from .upstreams.upstream import ClusterUse
+
+
+def members_of(ctx: Context, group: str) -> list[GroupMember]:
+    """The members of a group of Mappings, by name."""
+    contributed = (value for _, value in ctx.contributions("mapping_group", group))
+    return sorted(contributed, key=lambda member: (member.name, member.kind))
 
 
 def shared_routes(members: list[GroupMember]) -> Iterator[tuple[RouteMatch, Sharing]]:

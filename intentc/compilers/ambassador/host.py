@@ -20,7 +20,17 @@ from intentc.model.hostname_patterns import ANY, aligned, covering, is_pattern
 from .faults import Faults
 from .host_binding import HOSTS, HostBinding, wildcard_host
 from .this_gateway import Unusable, ours, report_variables
-from .tls_context import SecretState, TLSSettings, context_named, names, secret_named, secret_uses, tls_settings
+from .tls_context import (
+    SecretState,
+    TLSSettings,
+    context_named,
+    context_settings,
+    names,
+    secret_named,
+    secret_of,
+    secret_uses,
+    tls_settings,
+)
 
 
 def host_tls(host: View, ctx: Context) -> TLSSettings | None:
@@ -52,8 +62,7 @@ def check_secrets(ctx: Context, settings: TLSSettings) -> None:
         state: SecretState | None = ctx.fact("secret_state", use.secret)
         if state is None:
             raise Unusable("NoSecret", f"there is no Secret {use.secret}; apply it, or name another")
-        wrong = state.wrong_with(use.part)
-        if wrong:
+        if wrong := getattr(state, use.part):
             raise Unusable("InvalidSecret", f"Secret {use.secret}: {wrong}; fix it")
 
 
@@ -74,8 +83,7 @@ def _secret(host: View, ctx: Context) -> str:
 def _of_context(host: View, context: View, ctx: Context, secret: str) -> TLSSettings:
     """The settings of a TLSContext. It must match this Host's hostname or name, and its Secret, if it names one."""
     about = ":".join(context.fq_name)
-    namespace, split = context.fq_name[0], context.secret_namespacing
-    own = secret_named(ctx, context.secret, namespace, split)
+    own = secret_of(ctx, context)
     if own and secret and own != secret:
         message = f"TLSContext {about} has the Secret {own}, but tlsSecret says {secret}; name one Secret in both"
         raise Unusable("TLSContextMismatch", message)
@@ -85,10 +93,7 @@ def _of_context(host: View, context: View, ctx: Context, secret: str) -> TLSSett
     if not own and not secret:
         message = f"neither tlsSecret nor TLSContext {about} names a certificate; name a Secret in one of them"
         raise Unusable("InvalidTLS", message)
-    try:
-        return tls_settings(context, ctx, namespace, own or secret, split)
-    except Unusable as unusable:
-        raise Unusable("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
+    return context_settings(ctx, context, own or secret)
 
 
 def _lists(context: View, host: View) -> bool:
@@ -142,8 +147,7 @@ class HostIntent(Intent):
             yield Fact("table_served", f"{binding.scope}|{pattern}", "")
         yield from wildcard_host(binding.scope, self.hostname)
         # Also for a Secret that can't be used: its problem is reported on the Secret as well.
-        for used in names(asked) if asked is not None else ():
-            yield Fact("secret_use", used, "")
+        yield from (Fact("secret_use", used, "") for used in names(asked))
 
     def _tls(self, ctx: Context, faults: Faults) -> tuple[TLSSettings | None, TLSSettings | None]:
         """(the TLS that was asked for, ``_UNKNOWN`` if that can't be read; the TLS in effect, None if there is none)"""

@@ -58,6 +58,11 @@ class HostBinding(msgspec.Struct, frozen=True, order=True):
         return (Source(self.kind, self.name),) if self.name else ()
 
 
+def hosts_named(ctx: Context, hostname: str) -> list[HostBinding]:
+    """All that mean a Host of this hostname, by name."""
+    return sorted({binding for _, binding in ctx.contributions("hostname", hostname)}, key=lambda one: one.name)
+
+
 def fallback_host(namespace: str, tls: TLSSettings | None) -> HostBinding:
     """The fallback Host, which serves everything on the Listeners of ``namespace`` while no Host exists
     (docs/ambassador.md §4.5); it routes insecure requests."""

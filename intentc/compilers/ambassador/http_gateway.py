@@ -18,12 +18,11 @@ import msgspec
 
 from intentc import Context, Fact, Intent, Source, View
 
-from .plain import plain
 from .routing.route_action import Forward, GroupMember, RouteMatch, Share, Treatment, group_name
 from .settings.module_settings import MODULE_NAME, ModuleSettings, Probe, all_settings, module_settings
 from .settings.upstream_settings import circuit_breakers
 from .this_gateway import Unusable, in_order, ours
-from .upstreams.upstream import ClusterUse, Upstream, UpstreamRequest, upstream
+from .upstreams.upstream import ClusterUse, Upstream, UpstreamRequest, tls_named, upstream
 
 
 def takes_effect(service: Intent, ctx: Context, called: str) -> bool:
@@ -56,7 +55,7 @@ def service_upstream(
             namespace=service.fq_name[0],
             service=service.field(field),
             grpc=grpc,
-            tls=_tls(tls),
+            tls=tls_named(tls),
             circuit_breakers=limits,
             stats_name=service.stats_name,
             marker=marker,
@@ -65,23 +64,9 @@ def service_upstream(
     )
 
 
-def service_target(resource: View, service: str, module: ModuleSettings) -> Upstream:
-    """The upstream of a ``service`` without further settings. Raises ``Unusable``."""
-    return upstream(UpstreamRequest(namespace=resource.fq_name[0], service=service), module)
-
-
 def cluster_use(service: View, field: str, used: Upstream) -> Fact:
     """The fact that ``field`` of ``service`` uses the cluster."""
     return Fact("cluster", used.name, ClusterUse(used, (Source.of(service, field),)))
-
-
-def _tls(value: Any) -> str:
-    given = plain(value)
-    if given is None or isinstance(given, bool):
-        return "" if given is None else str(given).lower()
-    if not isinstance(given, str):
-        raise Unusable("InvalidTLS", f"tls {given!r}: the name of a TLSContext, or (v2) true or false is expected")
-    return given
 
 
 AUTH = "auth"
@@ -184,7 +169,7 @@ def gateway(ctx: Context) -> Gateway:
     """
     return Gateway(
         settings=all_settings(ctx),
-        auth=ctx.fact("http_filter", AUTH) or _missing(ctx, "auth_service"),
+        auth=ctx.fact("http_filter", AUTH) or next(_closed_by(ctx), None),
         rate_limit=ctx.fact("http_filter", RATE_LIMIT),
         tracing=ctx.fact("http_filter", TRACING),
         logs=tuple(sorted(sink for _, sink in ctx.contributions("http_filter", LOG))),
@@ -201,11 +186,9 @@ def _origins(ctx: Context) -> Iterator[Source]:
                 yield Source.of(resource)
 
 
-def _missing(ctx: Context, kind: str) -> Misconfigured | None:
-    for service in ctx.all(kind):
-        if ours(service, ctx):
-            return Misconfigured(kind, ":".join(service.fq_name))
-    return None
+def _closed_by(ctx: Context) -> Iterator[Misconfigured]:
+    services = (service for service in ctx.all("auth_service") if ours(service, ctx))
+    return (Misconfigured(service.kind, ":".join(service.fq_name)) for service in services)
 
 
 _PATHS = {
@@ -245,7 +228,7 @@ def probe_routes(module: Intent, ctx: Context, settings: ModuleSettings) -> Iter
     for name, probe in asked_elsewhere(settings).items():
         match = RouteMatch(tables=(_EVERY_HOST,), path=probe.prefix, authority="*")
         try:
-            target = service_target(module, probe.service, settings)
+            target = upstream(UpstreamRequest(namespace=module.fq_name[0], service=probe.service), settings)
         except Unusable as unusable:
             ctx.problem(unusable.reason, f"config.{name}.service: {unusable.message}; {probe.prefix} is not answered")
             continue

@@ -170,8 +170,7 @@ class ListenerIntent(Intent):
         binding = fallback(self.fq_name[0], ctx)
         yield Fact("hostname", ANY, binding)
         yield Fact("table_served", f"|{ANY}", "")
-        for used in names(binding.tls) if binding.tls is not None else ():
-            yield Fact("secret_use", used, "")
+        yield from (Fact("secret_use", used, "") for used in names(binding.tls))
 
 
 def fallback(namespace: str, ctx: Context) -> HostBinding:

@@ -15,7 +15,7 @@ from intentc import Claim, Context, Fact, Intent, Source
 
 from .envoy_elements import element
 from .faults import Faults
-from .grouping import add_uses, clusters_in, routes_of, shared_routes
+from .grouping import add_uses, clusters_in, members_of, routes_of, shared_routes
 from .reasons.groups import route, route_parts
 from .routing.route_action import GroupMember, RouteMatch, route_name, sort_key
 from .routing.sharing import Sharing, until_repaired
@@ -26,8 +26,7 @@ class MappingGroupIntent(Intent):
     kind = "mapping_group"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        contributed = (value for _, value in ctx.contributions(self.kind, self.uuid))
-        members: list[GroupMember] = sorted(contributed, key=lambda member: (member.name, member.kind))
+        members = members_of(ctx, self.uuid)
         faults = Faults(ctx)
         self._report_unserved(ctx, members, faults)
         uses: dict[str, ClusterUse] = {}

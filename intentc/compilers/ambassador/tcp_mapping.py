@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from intentc import Claim, Context, Fact, Intent
 from intentc.model.hostname_patterns import is_pattern
 
 from .listener_binding import bind_address
-from .plain import boolean, plain
+from .plain import boolean
 from .routing.tcp_routing import TCPMember
 from .settings.module_settings import module_settings
 from .settings.traffic import CircuitBreaker
 from .settings.upstream_settings import circuit_breakers
 from .this_gateway import Unusable, ours, report_variables
-from .upstreams.upstream import Upstream, UpstreamRequest, upstream
+from .upstreams.upstream import Upstream, UpstreamRequest, tls_named, upstream
 
 _LONGEST_IDLE_MS = 2**31 - 1
 _LONGEST_DIGITS = 10
@@ -82,7 +82,7 @@ class TCPMappingIntent(Intent):
         request = UpstreamRequest(
             namespace=self.fq_name[0],
             service=self.service,
-            tls=self._tls(),
+            tls=tls_named(self.tls),
             resolver=self.resolver,
             circuit_breakers=breakers,
             enable_ipv4=self._boolean(ctx, "enable_ipv4"),
@@ -91,15 +91,6 @@ class TCPMappingIntent(Intent):
             cluster_tag=self.cluster_tag,
         )
         return upstream(request, module_settings(ctx))
-
-    def _tls(self) -> str:
-        """``true``, ``false``, the name of a TLSContext, or empty. Raises ``Unusable``: no fallback to clear text."""
-        given: Any = plain(self.tls)
-        if given is None or isinstance(given, bool):
-            return "" if given is None else str(given).lower()
-        if not isinstance(given, str):
-            raise Unusable("InvalidTLS", f"tls {given!r}: the name of a TLSContext, or (v2) true or false is expected")
-        return given
 
     def _boolean(self, ctx: Context, field: str) -> bool | None:
         try:

@@ -19,13 +19,13 @@ from intentc.model.hostname_patterns import covering
 from .envoy.listeners import listener, tcp_filter_chain
 from .envoy_elements import element
 from .host import check_hostname, check_secrets
-from .host_binding import HostBinding
+from .host_binding import hosts_named
 from .hostname_binding import closing, foremost
 from .listener_binding import bind_address
 from .reasons.hosts import tcp_routes
-from .routing.tcp_routing import TCPMember, TCPRoute, divided, routes_of
+from .routing.tcp_routing import TCPMember, TCPRoute, divided, members_for, routes_of
 from .this_gateway import Unusable, ours
-from .tls_context import TLSSettings, names, secret_named, tls_settings
+from .tls_context import TLSSettings, context_settings, names, secret_of
 from .upstreams.upstream import ClusterUse
 
 
@@ -33,8 +33,7 @@ class TCPMappingGroupIntent(Intent):
     kind = "tcp_mapping_group"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        contributed = (value for _, value in ctx.contributions(self.kind, self.uuid))
-        members: list[TCPMember] = sorted(contributed, key=lambda member: member.name)
+        members = members_for(ctx, self.uuid)
         host = members[0].host
         tls = None
         if host:
@@ -62,8 +61,7 @@ class TCPMappingGroupIntent(Intent):
             ),
         )
         yield from _cluster_uses(members, parts)
-        for used in names(tls) if tls is not None else ():
-            yield Fact("secret_use", used, "")
+        yield from (Fact("secret_use", used, "") for used in names(tls))
 
     def _idle_timeout(self, ctx: Context, members: list[TCPMember]) -> int | None:
         """One for all members: that of the first by name that sets it."""
@@ -79,8 +77,7 @@ def _tls(ctx: Context, host: str) -> TLSSettings:
     """The TLS settings for clients that request ``host``. Raises ``Unusable``."""
     check_hostname(host)
     for pattern in covering(host):
-        bindings: set[HostBinding] = {binding for _, binding in ctx.contributions("hostname", pattern)}
-        asking = [binding for binding in bindings if binding.name and binding.wants_tls]
+        asking = [binding for binding in hosts_named(ctx, pattern) if binding.name and binding.wants_tls]
         able = [binding for binding in asking if binding.tls is not None]
         shut = closing(asking)
         if (asking and not able) or shut is not None:
@@ -98,15 +95,11 @@ def _listed(ctx: Context, host: str) -> TLSSettings:
     first by name. Raises ``Unusable``."""
     listing = [context for context in ctx.select("tls_context", "hosts", host) if ours(context, ctx)]
     for context in sorted(listing, key=lambda one: (not one.cert_required, not one.ca_secret, one.fq_name)):
-        namespace, split = context.fq_name[0], context.secret_namespacing
-        secret = secret_named(ctx, context.secret, namespace, split)
-        about = ":".join(context.fq_name)
+        secret = secret_of(ctx, context)
         if not secret:
+            about = ":".join(context.fq_name)
             raise Unusable("InvalidTLSContext", f"TLSContext {about} names no Secret with a certificate; name one")
-        try:
-            settings = tls_settings(context, ctx, namespace, secret, split)
-        except Unusable as unusable:
-            raise Unusable("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
+        settings = context_settings(ctx, context, secret)
         check_secrets(ctx, settings)
         return settings
     message = f"there is no certificate for {host}: apply a Host that covers it with tlsSecret, or a TLSContext with it"

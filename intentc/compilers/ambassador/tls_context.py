@@ -134,6 +134,20 @@ def _check(settings: TLSSettings) -> None:
         raise Unusable("InvalidTLS", message)
 
 
+def secret_of(ctx: Context, context: View) -> str:
+    """``namespace:name`` of the Secret with a TLSContext's own certificate, empty if it names none."""
+    return secret_named(ctx, context.secret, context.fq_name[0], context.secret_namespacing)
+
+
+def context_settings(ctx: Context, context: View, secret: str) -> TLSSettings:
+    """The settings of a TLSContext, with ``secret`` as its certificate. Raises ``Unusable``."""
+    try:
+        return tls_settings(context, ctx, context.fq_name[0], secret, context.secret_namespacing)
+    except Unusable as unusable:
+        about = ":".join(context.fq_name)
+        raise Unusable("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
+
+
 def context_named(ctx: Context, name: str, namespace: str) -> View | None:
     """The TLSContext of this gateway that a resource of ``namespace`` calls ``name``, None if there is none.
 
@@ -161,9 +175,8 @@ class TLSContextIntent(Intent):
         if not ours(self, ctx):
             return ()
         report_variables(self, ctx)
-        namespace, split = self.fq_name[0], self.secret_namespacing
         try:
-            tls_settings(self, ctx, namespace, secret_named(ctx, self.secret, namespace, split), split)
+            tls_settings(self, ctx, self.fq_name[0], secret_of(ctx, self), self.secret_namespacing)
             check_server_name(self.sni, "sni")
         except Unusable as unusable:
             ctx.problem(unusable.reason, f"{unusable.message}; resources that name it get no TLS from it")
@@ -182,11 +195,6 @@ class SecretState(msgspec.Struct, frozen=True):
     tls: str = ""
     ca: str = ""
     crl: str = ""
-
-    def wrong_with(self, part: str) -> str:
-        """``part``: one of ``PARTS``."""
-        wrong: str = getattr(self, part)
-        return wrong
 
 
 PARTS = SecretState.__struct_fields__
@@ -225,8 +233,10 @@ def secrets_in(name: str) -> tuple[str, ...]:
     return (secret, *revoked)
 
 
-def names(settings: TLSSettings) -> tuple[str, ...]:
-    """The names of the facts ``secret_use`` for TLS with ``settings``."""
+def names(settings: TLSSettings | None) -> tuple[str, ...]:
+    """The names of the facts ``secret_use`` for TLS with ``settings``; none for clear text."""
+    if settings is None:
+        return ()
     found = [certificate_name(settings.secret)] if settings.secret else []
     if settings.authority:
         found.append(authority_name(settings.authority, settings.revoked))

@@ -18,7 +18,7 @@ from intentc import Context, Source, View
 
 from ..envoy_elements import PartReasons, Reasons, Sources
 from ..grouping import add_uses, clusters_in, routes_of, shared_routes
-from ..host_binding import HostBinding
+from ..host_binding import hosts_named
 from ..routing.route_action import Forward, GroupMember, Treatment, route_name
 from ..routing.sharing import Sharing
 from ..routing.tcp_routing import TCPMember, divided
@@ -94,12 +94,6 @@ def _says(asking: View, field: str) -> bool:
     return bool(value) and value not in _UNSAID
 
 
-def members_of(ctx: Context, group: str) -> list[GroupMember]:
-    """The members of a group of Mappings, sorted as its intent sorts them."""
-    contributed = (value for _, value in ctx.contributions("mapping_group", group))
-    return sorted(contributed, key=lambda member: (member.name, member.kind))
-
-
 def route(ctx: Context, members: list[GroupMember], name: str) -> Reasons:
     """Why the route ``name`` exists: the members that match, and the Hosts that select them.
 
@@ -129,11 +123,6 @@ def leading_to(members: list[GroupMember], cluster: str) -> Reasons:
         return
     for some in sufficient(members, lambda some: cluster in _uses(_able(members, some))):
         yield tuple(_place(member, 1) for member in some)
-
-
-def tcp_members_of(ctx: Context, group: str) -> list[TCPMember]:
-    """The members of a group of TCPMappings, sorted as its intent sorts them."""
-    return sorted((value for _, value in ctx.contributions("tcp_mapping_group", group)), key=lambda one: one.name)
 
 
 def tcp_leading_to(members: list[TCPMember], cluster: str) -> Reasons:
@@ -180,8 +169,8 @@ def _crossed(ctx: Context, members: tuple[GroupMember, ...], name: str) -> Sourc
     found: list[Source] = []
     for table in _routes(list(members))[name][1]:
         scope, _, hostname = table.partition("|")
-        bindings: set[HostBinding] = {one for _, one in ctx.contributions("hostname", hostname)}
-        there = sorted((one.kind, one.name) for one in bindings if one.scope == scope and one.name)
+        hosts = hosts_named(ctx, hostname)
+        there = sorted((one.kind, one.name) for one in hosts if one.scope == scope and one.name)
         found += [Source(*one) for one in there[:1] if Source(*one) not in found]
     return tuple(found)
 

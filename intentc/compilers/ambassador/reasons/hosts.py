@@ -15,15 +15,15 @@ from intentc import Context, Source
 from intentc.model.hostname_patterns import covering, covers
 
 from ..envoy_elements import PartReasons, Reasons, Sources
-from ..host_binding import HOSTS, HostBinding
+from ..grouping import members_of
+from ..host_binding import HOSTS, HostBinding, hosts_named
 from ..hostname import IRREGULAR
 from ..hostname_binding import takes
 from ..listener import LISTENERS, OpenListener, fallback
 from ..plain import plain
-from ..routing.tcp_routing import TCPRoute, routes_of
+from ..routing.tcp_routing import TCPRoute, members_for, routes_of
 from ..settings.module_settings import MODULE_NAME
 from ..this_gateway import ours
-from .groups import members_of, tcp_members_of
 from .used_tls import of_connections, of_host, secrets
 
 
@@ -51,8 +51,7 @@ def _sources(ctx: Context, sort: str, hostname: str) -> Iterator[Sources]:
                         if key in given:
                             yield (Source.of(module, f"config.{key}"),)
         case _:
-            bindings: set[HostBinding] = {binding for _, binding in ctx.contributions("hostname", hostname)}
-            for binding in sorted(bindings, key=lambda one: one.name):
+            for binding in hosts_named(ctx, hostname):
                 if binding.tls is not None and binding.tls.required:
                     yield (Source(binding.kind, binding.name), *of_host(ctx, binding))
 
@@ -105,7 +104,7 @@ def listener(ctx: Context, name: str, port: int) -> Reasons:
 def tcp_routes(ctx: Context, routes: list[TCPRoute]) -> Reasons:
     """Why connections are accepted: a TCPMapping, and what terminates its TLS if it has a host."""
     for route in routes:
-        members = tcp_members_of(ctx, route.group)
+        members = members_for(ctx, route.group)
         for member, (_, sources) in product(members, of_connections(ctx, route.host)):
             yield (Source("tcp_mapping", member.name), *sources)
 
@@ -123,8 +122,7 @@ def _patterns(ctx: Context, domain: str) -> list[str]:
 
 def _served(ctx: Context, listener: OpenListener, side: str, hostname: str) -> Iterator[_Served]:
     """The Hosts of ``hostname`` that could be served on this side of the Listener."""
-    bindings: set[HostBinding] = {binding for _, binding in ctx.contributions("hostname", hostname)}
-    for binding in sorted(bindings, key=lambda one: one.name):
+    for binding in hosts_named(ctx, hostname):
         if not takes(listener, binding):
             continue
         own = (Source("listener", listener.name), *((Source(binding.kind, binding.name),) if binding.name else ()))

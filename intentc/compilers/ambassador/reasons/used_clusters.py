@@ -14,22 +14,19 @@ from intentc import Context, Source, View
 
 from ..auth_reading import read_auth
 from ..envoy_elements import PartReasons, Reasons, Sources
+from ..grouping import members_of
 from ..rate_limit_service import upstream_of as rate_limit_upstream
+from ..routing.tcp_routing import members_for
 from ..this_gateway import Unusable, gateway_namespace, in_order
 from ..tls_context import names, secrets_in
 from ..tracing_service import upstream_of as tracing_upstream
 from ..upstreams.resolvers import Discovery, built_in, declared, endpoint_places
-from ..upstreams.upstream import ClusterUse, Upstream
-from .groups import Setting, leading_to, members_of, setting_from, sufficient, tcp_leading_to, tcp_members_of
+from ..upstreams.upstream import Upstream, used_upstream
+from .groups import Setting, leading_to, setting_from, sufficient, tcp_leading_to
 from .used_tls import context_of, contexts, of_connections
 
-
-def _auth_upstream(service: View, ctx: Context) -> Upstream:
-    return read_auth(service, ctx, lambda reason, message: None).upstream
-
-
 _ONE_COUNTS: dict[str, tuple[str, Callable[[View, Context], Upstream]]] = {
-    "auth_service": ("auth_service", _auth_upstream),
+    "auth_service": ("auth_service", lambda service, ctx: read_auth(service, ctx, lambda *_: None).upstream),
     "rate_limit_service": ("service", rate_limit_upstream),
     "tracing_service": ("service", tracing_upstream),
 }
@@ -70,8 +67,7 @@ def joined(ctx: Context, clusters: tuple[str, ...]) -> Reasons:
 
 def endpoints(ctx: Context, name: str) -> Reasons:
     """Why the cluster ``name`` has endpoints: resources that ask for it, and their resolver, unless it is built in."""
-    uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", name)]
-    upstream = uses[0].upstream
+    upstream = used_upstream(ctx, name)
     resolvers = declared(ctx, upstream)
     if built_in(upstream) is Discovery.ENDPOINTS:
         return cluster(ctx, name)
@@ -81,7 +77,7 @@ def endpoints(ctx: Context, name: str) -> Reasons:
 
 
 def _tcp(ctx: Context, group: str, name: str) -> Reasons:
-    members = tcp_members_of(ctx, group)
+    members = members_for(ctx, group)
     ways = [sources for _, sources in of_connections(ctx, members[0].host)] if members else []
     return ((*asked, *way) for asked, way in product(tcp_leading_to(members, name), ways))
 
@@ -99,8 +95,7 @@ _UNSET = Upstream(host="", port=0)
 
 def cluster_parts(ctx: Context, name: str, config: dict[str, Any]) -> PartReasons:
     """The reasons for parts of the cluster ``name``."""
-    uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", name)]
-    upstream = uses[0].upstream
+    upstream = used_upstream(ctx, name)
     asking = list(cluster(ctx, name))
     for setting in _SETTINGS:
         value, default = getattr(upstream, setting.attribute), getattr(_UNSET, setting.attribute)
@@ -115,11 +110,11 @@ def cluster_parts(ctx: Context, name: str, config: dict[str, Any]) -> PartReason
 
 def endpoint_parts(ctx: Context, name: str, endpoints: tuple[tuple[str, int], ...]) -> PartReasons:
     """The reasons for each of ``endpoints``: the Service, and each place of the address in its Endpoints."""
-    uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", name)]
-    service = uses[0].upstream.service(gateway_namespace(ctx))
+    upstream = used_upstream(ctx, name)
+    service = upstream.service(gateway_namespace(ctx))
     if service is None:
         return
-    places = endpoint_places(ctx, service, uses[0].upstream.port)
+    places = endpoint_places(ctx, service, upstream.port)
     for position, endpoint in enumerate(endpoints):
         for place in places.get(endpoint, ()):
             sources = (Source("service", ":".join(service)), Source("endpoints", ":".join(service), place))
@@ -156,14 +151,14 @@ def _using(ctx: Context, name: str) -> Reasons:
     for contributor, _ in ctx.contributions("secret_use", name):
         match contributor.kind:
             case "cluster":
-                uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", contributor.uuid)]
-                ways = [sources for settings, sources in contexts(ctx, uses[0].upstream) if name in names(settings)]
+                used = contexts(ctx, used_upstream(ctx, contributor.uuid))
+                ways = [sources for settings, sources in used if name in names(settings)]
                 for asked, way in product(cluster(ctx, contributor.uuid), ways):
                     yield (*asked, *way)
             case "tcp_mapping_group":
-                members = tcp_members_of(ctx, contributor.uuid)
+                members = members_for(ctx, contributor.uuid)
                 for member, (settings, sources) in product(members, of_connections(ctx, members[0].host)):
-                    if settings is not None and name in names(settings):
+                    if name in names(settings):
                         yield (Source("tcp_mapping", member.name), *sources)
             case kind:
                 view = ctx.get(kind, contributor.uuid)

@@ -6,9 +6,9 @@ from intentc import Context, Source, View
 from intentc.model.hostname_patterns import covering
 
 from ..envoy_elements import Sources
-from ..host_binding import HostBinding
+from ..host_binding import HostBinding, hosts_named
 from ..this_gateway import Unusable, ours
-from ..tls_context import TLSSettings, context_named, secret_named, secret_uses, tls_settings
+from ..tls_context import TLSSettings, context_named, context_settings, secret_of, secret_uses
 from ..upstreams.upstream import Upstream
 
 
@@ -50,10 +50,9 @@ def of_connections(ctx: Context, host: str) -> list[tuple[TLSSettings | None, So
         return [(None, ())]
     found: list[tuple[TLSSettings | None, Sources]] = []
     for pattern in covering(host):
-        bindings: set[HostBinding] = {binding for _, binding in ctx.contributions("hostname", pattern)}
         found += [
             (binding.tls, (Source(binding.kind, binding.name), *of_host(ctx, binding)))
-            for binding in sorted(bindings, key=lambda one: one.name)
+            for binding in hosts_named(ctx, pattern)
             if binding.name and binding.tls is not None
         ]
     for context in ctx.select("tls_context", "hosts", host):
@@ -77,8 +76,7 @@ def contexts(ctx: Context, upstream: Upstream) -> list[tuple[TLSSettings, Source
 
 def settings_of(ctx: Context, context: View) -> TLSSettings | None:
     """The settings of a TLSContext; None if they can't be used."""
-    namespace, split = context.fq_name[0], context.secret_namespacing
     try:
-        return tls_settings(context, ctx, namespace, secret_named(ctx, context.secret, namespace, split), split)
+        return context_settings(ctx, context, secret_of(ctx, context))
     except Unusable:
         return None

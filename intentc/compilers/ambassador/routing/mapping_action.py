@@ -15,13 +15,13 @@ import msgspec
 
 from intentc import View
 
-from ..plain import boolean, plain, texts, typed
+from ..plain import boolean, texts, typed
 from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import Cors, HeaderAddition, LoadBalancer, RetryPolicy
 from ..settings.upstream_settings import HASHING, circuit_breakers, health_checks, keepalive, load_balancer
 from ..this_gateway import Unusable
 from ..upstreams.service_targets import parse_service
-from ..upstreams.upstream import Upstream, UpstreamRequest, upstream
+from ..upstreams.upstream import Upstream, UpstreamRequest, tls_named, upstream
 from .header_changes import RateLimits, Report, header_changes, rate_limits
 from .regexes import BadRegex, check, check_substitution
 from .route_action import Core, Forward, HeaderChanges, Redirect, RegexRewrite, Share, Treatment
@@ -105,7 +105,7 @@ class MappingReader:
             namespace=mapping.fq_name[0],
             service=mapping.service,
             grpc=mapping.grpc,
-            tls=self._tls(),
+            tls=tls_named(mapping.tls),
             resolver=mapping.resolver,
             load_balancer=balancer,
             own_load_balancer=self._wants_no_balancer(),
@@ -127,18 +127,6 @@ class MappingReader:
             host_rewrite=mapping.host_rewrite,
         )
         return upstream(request, self._module)
-
-    def _tls(self) -> str:
-        """``true``, ``false``, the name of a TLSContext, or empty. Raises ``Unusable``: no fallback to clear text."""
-        field = self._mapping.tls
-        if not field:
-            return ""
-        given = plain(field)
-        if isinstance(given, bool):
-            return str(given).lower()
-        if not isinstance(given, str):
-            raise Unusable("InvalidTLS", f"tls {given!r}: the name of a TLSContext, or (v2) true or false is expected")
-        return given
 
     def _with_linkerd(self, headers: HeaderChanges, target: Upstream) -> HeaderChanges:
         wanted = self._boolean("add_linkerd_headers")

@@ -55,6 +55,11 @@ class TCPRoute(msgspec.Struct, frozen=True, order=True):
     origins: tuple[Source, ...]
 
 
+def members_for(ctx: Context, group: str) -> list[TCPMember]:
+    """The members of a group of TCPMappings, by name."""
+    return sorted((value for _, value in ctx.contributions("tcp_mapping_group", group)), key=lambda one: one.name)
+
+
 def routes_of(ctx: Context, socket: str) -> list[TCPRoute]:
     """The routes on a port (``TCPMember.socket``), by host: first the one for all connections."""
     return sorted((route for _, route in ctx.contributions("tcp_route", socket)), key=lambda route: route.host)

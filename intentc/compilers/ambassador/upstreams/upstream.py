@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import Any
 
 import msgspec
 
-from intentc import Source
+from intentc import Context, Source
 
+from ..plain import plain
 from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import CircuitBreaker, Keepalive, LoadBalancer
 from ..settings.upstream_settings import HealthCheck
@@ -70,7 +72,8 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     gateway's (and for qualified ones). ``namespace``: where ``tls_context`` and ``resolver`` are looked up first; empty
     if neither is named. ``tls``: whether TLS is used; if the ``tls_context`` does not exist, nothing is sent at all.
     ``sni``: the name in the handshake, empty: that of the context, or the host. ``dns_type``: ``strict_dns`` or
-    ``logical_dns``. ``stats_name``: the name in statistics. Times are in milliseconds, 0: none.
+    ``logical_dns``. ``stats_name``: the name in statistics, the service as it is written if nobody sets one
+    (docs/ambassador.md §6.5). Times are in milliseconds, 0: none.
     """
 
     host: str
@@ -126,11 +129,28 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.host}.{self.service_namespace}" if elsewhere else self.host
 
 
+def tls_named(field: Any) -> str:
+    """The field ``tls`` of a resource: ``true``, ``false``, the name of a TLSContext, or empty. Raises ``Unusable``: no
+    fallback to clear text."""
+    given = plain(field) if field else None
+    if given is None or isinstance(given, bool):
+        return "" if given is None else str(given).lower()
+    if not isinstance(given, str):
+        raise Unusable("InvalidTLS", f"tls {given!r}: the name of a TLSContext, or (v2) true or false is expected")
+    return given
+
+
 class ClusterUse(msgspec.Struct, frozen=True):
     """The value of a fact ``cluster``: an upstream, and the users' resources that ask for it."""
 
     upstream: Upstream
     origins: tuple[Source, ...]
+
+
+def used_upstream(ctx: Context, cluster: str) -> Upstream:
+    """The upstream of a cluster that is in use. All that use it have equal ones: the name is a hash of the upstream."""
+    found: Upstream = ctx.contributions("cluster", cluster)[0][1].upstream
+    return found
 
 
 def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
@@ -177,7 +197,7 @@ def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
         enable_ipv6=module.enable_ipv6 if request.enable_ipv6 is None else request.enable_ipv6,
         keepalive=_keepalive(request, module),
         health_checks=request.health_checks,
-        stats_name=request.stats_name or statistics_name(request.service),
+        stats_name=request.stats_name or _UNREADABLE.sub("_", request.service),
         cluster_tag=request.cluster_tag,
         marker=request.marker,
     )
@@ -188,15 +208,6 @@ def _keepalive(request: UpstreamRequest, module: ModuleSettings) -> Keepalive | 
     if request.keepalive is None:
         return module.keepalive
     return request.keepalive if request.keepalive != Keepalive() else None
-
-
-def statistics_name(service: str) -> str:
-    """What statistics call an upstream without ``stats_name``: its service as it is written (docs/ambassador.md §6.5).
-
-    >>> statistics_name("quote.default:8080")
-    'quote_default_8080'
-    """
-    return _UNREADABLE.sub("_", service)
 
 
 def _server_name(host: str) -> str:

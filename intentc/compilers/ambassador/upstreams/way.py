@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from intentc import Context
 
-from ..this_gateway import Unusable, gateway_namespace, ours
+from ..this_gateway import Unusable, gateway_namespace
 from ..tls_context import (
     SecretState,
     TLSSettings,
     check_server_name,
     context_named,
-    secret_named,
+    secret_of,
     secret_uses,
     tls_settings,
 )
@@ -34,9 +34,19 @@ def origination(ctx: Context, upstream: Upstream, host: str) -> Origination:
     The name in the handshake is that of the context (``sni``), otherwise the rewritten host, otherwise ``host`` if it
     is a name. Raises ``Unusable`` (``NoTLSContext``, or what is wrong with the context).
     """
-    settings, context_sni = _context(ctx, upstream) if upstream.tls_context else (TLSSettings(), "")
-    own = host.removesuffix(".") if address(host) is None else ""
-    return Origination(settings, context_sni or upstream.sni or own)
+    own = upstream.sni or (host.removesuffix(".") if address(host) is None else "")
+    name = upstream.tls_context
+    if not name:
+        return Origination(TLSSettings(), own)
+    found = context_named(ctx, name, upstream.namespace)
+    if found is None:
+        raise Unusable("NoTLSContext", f"there is no TLSContext {name!r}; create it, or write tls: true")
+    try:
+        check_server_name(found.sni, "sni")
+        settings = tls_settings(found, ctx, found.fq_name[0], secret_of(ctx, found), found.secret_namespacing)
+    except Unusable as unusable:
+        raise Unusable(unusable.reason, f"TLSContext {name!r}: {unusable.message}") from None
+    return Origination(settings, found.sni or own)
 
 
 def check_secrets(ctx: Context, settings: TLSSettings) -> None:
@@ -45,23 +55,8 @@ def check_secrets(ctx: Context, settings: TLSSettings) -> None:
         state: SecretState | None = ctx.fact("secret_state", secret)
         if state is None:
             raise Unusable("NoSecret", f"there is no Secret {secret}, which its TLSContext names; create it")
-        if wrong := state.wrong_with(part):
+        if wrong := getattr(state, part):
             raise Unusable("InvalidSecret", f"Secret {secret}: {wrong}")
-
-
-def _context(ctx: Context, upstream: Upstream) -> tuple[TLSSettings, str]:
-    """(settings, sni)"""
-    name = upstream.tls_context
-    found = context_named(ctx, name, upstream.namespace)
-    if found is None or not ours(found, ctx):
-        raise Unusable("NoTLSContext", f"there is no TLSContext {name!r}; create it, or write tls: true")
-    namespace, split = found.fq_name[0], found.secret_namespacing
-    try:
-        secret = secret_named(ctx, found.secret, namespace, split)
-        check_server_name(found.sni, "sni")
-        return tls_settings(found, ctx, namespace, secret, split), found.sni
-    except Unusable as unusable:
-        raise Unusable(unusable.reason, f"TLSContext {name!r}: {unusable.message}") from None
 
 
 class Way(NamedTuple):

@@ -56,23 +56,21 @@ def forward(
         remove_request=defaults.remove_request_headers,
         remove_response=defaults.remove_response_headers,
     )
+    whole_segments = None
+    if cut_off is not None and cut_off.path_sort == SEGMENTS:
+        # For `/a` the paths `/a` and `/a/b` become `/` and `/b`; a prefix rewrite would leave `//b`.
+        whole_segments = RegexRewrite(f"^{re.escape(cut_off.path)}/?", "/")
     return Forward(
         Share(_upstream(ctx, namespace, backend, module), headers),
         Core(hash_on=balancer if balancer is not None and balancer.policy in HASHING else None),
         Treatment(
             prefix_rewrite="/" if cut_off is not None and cut_off.path_sort != SEGMENTS and cut_off.path != "/" else "",
-            regex_rewrite=_segments_cut_off(cut_off) if cut_off is not None and cut_off.path_sort == SEGMENTS else None,
+            regex_rewrite=whole_segments,
             timeout_ms=module.cluster_request_timeout_ms,
             retry_policy=module.retry_policy,
             cors=module.cors,
         ),
     )
-
-
-def _segments_cut_off(match: RouteMatch) -> RegexRewrite:
-    """Replaces whole segments: for ``/a`` the paths ``/a`` and ``/a/b`` become ``/`` and ``/b``; a prefix rewrite would
-    leave ``//b``."""
-    return RegexRewrite(f"^{re.escape(match.path)}/?", "/")
 
 
 def _upstream(ctx: Context, namespace: str, backend: Any, module: ModuleSettings) -> Upstream:

@@ -80,10 +80,11 @@ def proxied(listener: Element) -> Iterator[tuple[Element, list[tuple[str, int]]]
                 yield chain, _clusters(one["typed_config"])
 
 
-def _clusters(proxy: Element) -> list[tuple[str, int]]:
-    if "cluster" in proxy:
-        return [(proxy["cluster"], 1)]
-    return [(cluster["name"], cluster["weight"]) for cluster in proxy["weighted_clusters"]["clusters"]]
+def _clusters(action: Element) -> list[tuple[str, int]]:
+    """(name, weight) of the clusters of a TCP proxy or of a route."""
+    if "cluster" in action:
+        return [(action["cluster"], 1)]
+    return [(cluster["name"], cluster["weight"]) for cluster in action["weighted_clusters"]["clusters"]]
 
 
 def _service(compiled: Compiled, cluster: Element) -> str:
@@ -148,7 +149,8 @@ def _rows(compiled: Compiled) -> Iterator[Row]:
         # Several routes of one name are adjacent; the fraction of each includes those before it.
         group = route["sort_key"].rpartition("\t")[0]
         first = reached if group == before else 0
-        before, reached = group, _numerator(route["config"]["match"])
+        fraction = route["config"]["match"].get("runtime_fraction", {}).get("default_value", {})
+        before, reached = group, int(fraction.get("numerator", PARTS))
         yield {
             "hostnames": hostnames,
             **_match(route),
@@ -202,7 +204,9 @@ def _in_order(routes: Iterable[Element], served: _Served) -> list[tuple[Element,
 def _match(route: Element) -> Row:
     match = route["config"]["match"]
     headers = match.get("headers", ())
-    sort, path = _path(match)
+    sort, path = next((sort, match[field]) for sort, field in PATHS.items() if field in match)
+    if sort == REGEX:
+        path = path["regex"]
     return {
         "hosts": sorted({scope for scope, _, _ in (table.partition("|") for table in route["tables"]) if scope}),
         "path": path,
@@ -212,13 +216,6 @@ def _match(route: Element) -> Row:
         "query": [_condition(parameter) for parameter in match.get("query_parameters", ())],
         "precedence": int(route["sort_key"].partition("\t")[0]) - 10**9,
     }
-
-
-def _path(match: Mapping[str, Any]) -> tuple[str, str]:
-    """(how it is matched; the text)"""
-    if "safe_regex" in match:
-        return REGEX, match["safe_regex"]["regex"]
-    return next((sort, match[field]) for sort, field in PATHS.items() if field in match)
 
 
 def _condition(condition: Mapping[str, Any]) -> str:
@@ -233,20 +230,12 @@ def _wanted(condition: Mapping[str, Any]) -> str:
     return str(wanted["safe_regex"]["regex"] if "safe_regex" in wanted else wanted.get("exact", ""))
 
 
-def _numerator(match: Mapping[str, Any]) -> int:
-    return int(match.get("runtime_fraction", {}).get("default_value", {}).get("numerator", PARTS))
-
-
 def _to(config: Mapping[str, Any], services: Mapping[str, str], percent: float) -> list[dict[str, Any]]:
     if "redirect" in config:
         return [_redirect(config["redirect"])]
     if "direct_response" in config:
         return [{"answer": config["direct_response"]["status"]}]
-    action = config["route"]
-    if "cluster" in action:
-        return shares([(action["cluster"], 1)], services, percent)
-    weighted = action["weighted_clusters"]["clusters"]
-    return shares([(cluster["name"], cluster["weight"]) for cluster in weighted], services, percent)
+    return shares(_clusters(config["route"]), services, percent)
 
 
 def _redirect(redirect: Mapping[str, Any]) -> dict[str, Any]:

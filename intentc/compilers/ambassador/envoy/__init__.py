@@ -11,3 +11,8 @@ from typing import Any
 def present(**fields: Any) -> dict[str, Any]:
     """The fields that are set: without those that are None, false, 0 or empty."""
     return {name: value for name, value in fields.items() if value}
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -16,7 +16,7 @@ from ..settings.traffic import CircuitBreaker, Keepalive, duration
 from ..settings.upstream_settings import HealthCheck
 from ..upstreams.service_targets import address
 from ..upstreams.upstream import Upstream
-from . import present
+from . import given, present
 
 _HTTP_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 _AGGREGATE_TYPE = "type.googleapis.com/envoy.extensions.clusters.aggregate.v3.ClusterConfig"
@@ -75,22 +75,21 @@ def cluster(
 
 
 def _thresholds(breaker: CircuitBreaker) -> dict[str, Any]:
-    limits = {
-        "max_connections": breaker.max_connections,
-        "max_pending_requests": breaker.max_pending_requests,
-        "max_requests": breaker.max_requests,
-        "max_retries": breaker.max_retries,
-    }
-    return {"priority": breaker.priority.upper(), **{key: value for key, value in limits.items() if value is not None}}
+    return given(
+        priority=breaker.priority.upper(),
+        max_connections=breaker.max_connections,
+        max_pending_requests=breaker.max_pending_requests,
+        max_requests=breaker.max_requests,
+        max_retries=breaker.max_retries,
+    )
 
 
 def _keepalive(keepalive: Keepalive) -> dict[str, Any]:
-    given = {
-        "keepalive_probes": keepalive.probes,
-        "keepalive_time": keepalive.idle_time,
-        "keepalive_interval": keepalive.interval,
-    }
-    return {key: value for key, value in given.items() if value is not None}
+    return given(
+        keepalive_probes=keepalive.probes,
+        keepalive_time=keepalive.idle_time,
+        keepalive_interval=keepalive.interval,
+    )
 
 
 def _http_options(upstream: Upstream) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import msgspec
 from ..http_gateway import CustomTag, Gateway, LogSink, Tracing
 from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import duration
-from . import present
+from . import given, present
 from .http_filters import http_filters
 
 _LOGGERS = "type.googleapis.com/envoy.extensions.access_loggers"
@@ -94,45 +94,38 @@ _TRACERS = "type.googleapis.com/envoy.config.trace.v3"
 
 def tracing(settings: Tracing) -> dict[str, Any]:
     """``HttpConnectionManager.Tracing``."""
-    # The span for the upstream call is the parent of the service's span: the service gets x-b3-parentspanid.
-    config: dict[str, Any] = {"provider": _provider(settings), "spawn_upstream_span": True}
-    for name in ("client_sampling", "random_sampling", "overall_sampling"):
-        percent = getattr(settings, name)
-        if percent is not None:
-            config[name] = {"value": percent}
-    if settings.custom_tags:
-        config["custom_tags"] = [_tag(one) for one in settings.custom_tags]
-    return config
+    samplings = ("client_sampling", "random_sampling", "overall_sampling")
+    percents = given(**{name: getattr(settings, name) for name in samplings})
+    return {
+        "provider": _provider(settings),
+        # The span for the upstream call is the parent of the service's span: the service gets x-b3-parentspanid.
+        "spawn_upstream_span": True,
+        **{name: {"value": percent} for name, percent in percents.items()},
+        **present(custom_tags=[_tag(one) for one in settings.custom_tags]),
+    }
 
 
 def _provider(settings: Tracing) -> dict[str, Any]:
+    config: dict[str, Any]
     match settings.driver:
         case "zipkin":
-            return _tracer("zipkin", "ZipkinConfig", _zipkin(settings))
+            config = {
+                "collector_cluster": settings.cluster,
+                "collector_endpoint": settings.collector_endpoint,
+                "collector_endpoint_version": settings.collector_endpoint_version,
+                "trace_id_128bit": settings.trace_id_128bit,
+                **present(collector_hostname=settings.collector_hostname),
+                **given(shared_span_context=settings.shared_span_context),
+            }
+            return _tracer("zipkin", "ZipkinConfig", config)
         case "datadog":
             config = {"collector_cluster": settings.cluster, "service_name": settings.service_name}
             config |= present(collector_hostname=settings.collector_hostname)
             return _tracer("datadog", "DatadogConfig", config)
         case "opentelemetry":
             service = {"envoy_grpc": {"cluster_name": settings.cluster}}
-            return _tracer(
-                "opentelemetry",
-                "OpenTelemetryConfig",
-                {"grpc_service": service, "service_name": settings.service_name},
-            )
-
-
-def _zipkin(settings: Tracing) -> dict[str, Any]:
-    config: dict[str, Any] = {
-        "collector_cluster": settings.cluster,
-        "collector_endpoint": settings.collector_endpoint,
-        "collector_endpoint_version": settings.collector_endpoint_version,
-        "trace_id_128bit": settings.trace_id_128bit,
-    }
-    config |= present(collector_hostname=settings.collector_hostname)
-    if settings.shared_span_context is not None:
-        config["shared_span_context"] = settings.shared_span_context
-    return config
+            config = {"grpc_service": service, "service_name": settings.service_name}
+            return _tracer("opentelemetry", "OpenTelemetryConfig", config)
 
 
 def _tag(one: CustomTag) -> dict[str, Any]:
@@ -181,36 +174,22 @@ def http_connection_manager(
         "preserve_external_request_id": settings.preserve_external_request_id,
         "strip_matching_host_port": settings.strip_matching_host_port,
         "forward_client_cert_details": settings.forward_client_cert_details,
-        "common_http_protocol_options": _common_options(settings),
-        "http_protocol_options": _http1_options(settings),
+        "common_http_protocol_options": {
+            "headers_with_underscores_action": settings.headers_with_underscores_action,
+            **present(idle_timeout=settings.listener_idle_timeout_ms and duration(settings.listener_idle_timeout_ms)),
+        },
+        "http_protocol_options": {
+            "accept_http_10": settings.enable_http10,
+            "allow_chunked_length": settings.allow_chunked_length,
+            **present(header_key_format=settings.proper_case and {"proper_case_words": {}}),
+        },
+        **given(max_request_headers_kb=settings.max_request_headers_kb),
+        **present(
+            path_with_escaped_slashes_action=settings.reject_requests_with_escaped_slashes and "REJECT_REQUEST",
+            set_current_client_cert_details=present(**msgspec.structs.asdict(settings.set_current_client_cert_details)),
+            http2_protocol_options=present(max_concurrent_streams=http2_max_concurrent_streams),
+        ),
     }
-    if settings.reject_requests_with_escaped_slashes:
-        config["path_with_escaped_slashes_action"] = "REJECT_REQUEST"
-    if settings.max_request_headers_kb is not None:
-        config["max_request_headers_kb"] = settings.max_request_headers_kb
-    details = {name: True for name in ("subject", "cert", "chain", "dns", "uri")
-               if getattr(settings.set_current_client_cert_details, name)}  # fmt: skip
-    if details:
-        config["set_current_client_cert_details"] = details
-    if http2_max_concurrent_streams:
-        config["http2_protocol_options"] = {"max_concurrent_streams": http2_max_concurrent_streams}
     if gateway.tracing is not None:
         config |= {"generate_request_id": True, "tracing": tracing(gateway.tracing)}
     return {"name": HTTP_CONNECTION_MANAGER, "typed_config": config}
-
-
-def _common_options(settings: ModuleSettings) -> dict[str, Any]:
-    options: dict[str, Any] = {"headers_with_underscores_action": settings.headers_with_underscores_action}
-    if settings.listener_idle_timeout_ms:
-        options["idle_timeout"] = duration(settings.listener_idle_timeout_ms)
-    return options
-
-
-def _http1_options(settings: ModuleSettings) -> dict[str, Any]:
-    options: dict[str, Any] = {
-        "accept_http_10": settings.enable_http10,
-        "allow_chunked_length": settings.allow_chunked_length,
-    }
-    if settings.proper_case:
-        options["header_key_format"] = {"proper_case_words": {}}
-    return options

@@ -18,7 +18,7 @@ from typing import Any
 from ..http_gateway import AuthFilter, Gateway, Misconfigured, RateLimitFilter, answered, asked_elsewhere
 from ..settings.module_settings import AddressRange, GrpcStats, Gzip, ModuleSettings
 from ..settings.traffic import duration
-from . import present
+from . import given, present
 
 ALWAYS_ASKED_WITH = (
     "authorization",
@@ -192,22 +192,18 @@ def _compressor(gzip: Gzip) -> dict[str, Any]:
 
 
 def _gzip(gzip: Gzip) -> dict[str, Any]:
-    library: dict[str, Any] = {"@type": "type.googleapis.com/envoy.extensions.compression.gzip.compressor.v3.Gzip"}
-    if gzip.memory_level is not None:
-        library["memory_level"] = gzip.memory_level
-    if gzip.compression_level is not None:
-        library["compression_level"] = _LEVELS.get(gzip.compression_level, gzip.compression_level)
-    if gzip.compression_strategy is not None:
-        library["compression_strategy"] = _STRATEGIES.get(gzip.compression_strategy, gzip.compression_strategy)
-    if gzip.window_bits is not None:
-        library["window_bits"] = gzip.window_bits
-    common: dict[str, Any] = {}
-    if gzip.min_content_length is not None:
-        common["min_content_length"] = gzip.min_content_length
+    level, strategy = gzip.compression_level, gzip.compression_strategy
+    library = given(
+        memory_level=gzip.memory_level,
+        compression_level=level and _LEVELS.get(level, level),
+        compression_strategy=strategy and _STRATEGIES.get(strategy, strategy),
+        window_bits=gzip.window_bits,
+    )
+    type_name = "type.googleapis.com/envoy.extensions.compression.gzip.compressor.v3.Gzip"
     return {
-        "compressor_library": {"name": "gzip", "typed_config": library},
+        "compressor_library": {"name": "gzip", "typed_config": {"@type": type_name, **library}},
         "response_direction_config": {
-            "common_config": common,
+            "common_config": given(min_content_length=gzip.min_content_length),
             "disable_on_etag_header": gzip.disable_on_etag_header,
             "remove_accept_encoding_header": gzip.remove_accept_encoding_header,
         },

@@ -15,6 +15,7 @@ from intentc.model.hostname_patterns import ANY
 from ..routing.tcp_routing import TCPRoute
 from ..settings.traffic import duration
 from ..tls_context import TLSSettings
+from . import given
 from .tls_sockets import downstream_tls
 
 _FILTERS = "type.googleapis.com/envoy.extensions.filters.listener"
@@ -50,16 +51,14 @@ def listener(
     filters = [_PROXY_PROTOCOL] if "PROXY" in layers else []
     if "TLS" in layers or any("transport_socket" in chain for chain in chains):
         filters.append(_TLS_INSPECTOR)
-    config: dict[str, Any] = {
+    return {
         "name": name,
         "address": {"socket_address": {"address": address, "port_value": port}},
         "traffic_direction": "INBOUND",
         "listener_filters": filters,
         "filter_chains": chains,
+        **given(per_connection_buffer_limit_bytes=buffer_bytes),
     }
-    if buffer_bytes is not None:
-        config["per_connection_buffer_limit_bytes"] = buffer_bytes
-    return config
 
 
 def tls_chains(
@@ -123,15 +122,12 @@ def tcp_filter_chain(route: TCPRoute) -> FilterChain:
 
 
 def _tcp_proxy(route: TCPRoute) -> dict[str, Any]:
+    timeout = None if route.idle_timeout_ms is None else duration(route.idle_timeout_ms)
+    weighted = [{"name": name, "weight": part} for name, part in route.clusters]
     config: dict[str, Any] = {
         "@type": _TCP_PROXY,
         "stat_prefix": f"ingress_{'tcp' if route.tls is None else 'tls'}_{route.port}",
+        **({"weighted_clusters": {"clusters": weighted}} if len(weighted) != 1 else {"cluster": weighted[0]["name"]}),
+        **given(idle_timeout=timeout),
     }
-    if len(route.clusters) == 1:
-        config["cluster"] = route.clusters[0][0]
-    else:
-        clusters = [{"name": name, "weight": part} for name, part in route.clusters]
-        config["weighted_clusters"] = {"clusters": clusters}
-    if route.idle_timeout_ms is not None:
-        config["idle_timeout"] = duration(route.idle_timeout_ms)
     return {"name": "envoy.filters.network.tcp_proxy", "typed_config": config}

@@ -34,7 +34,7 @@ from ..routing.route_action import (
     Treatment,
 )
 from ..settings.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy, duration, milliseconds
-from . import present
+from . import given, present
 
 ACME_CHALLENGE = "/.well-known/acme-challenge/"
 """Certificate authorities request these paths in clear text."""
@@ -78,12 +78,12 @@ _TYPE = "type.googleapis.com/envoy.extensions.filters.http"
 
 
 def retry_policy(policy: RetryPolicy) -> dict[str, Any]:
-    found: dict[str, Any] = {"retry_on": policy.retry_on}
-    if policy.num_retries is not None:
-        found["num_retries"] = policy.num_retries
-    if policy.per_try_timeout:
-        found["per_try_timeout"] = duration(milliseconds(policy.per_try_timeout) or 0)
-    return found
+    timeout = policy.per_try_timeout and duration(milliseconds(policy.per_try_timeout) or 0)
+    return {
+        "retry_on": policy.retry_on,
+        **given(num_retries=policy.num_retries),
+        **present(per_try_timeout=timeout),
+    }
 
 
 def hash_policy(balancer: LoadBalancer) -> dict[str, Any]:
@@ -159,8 +159,8 @@ CODES = {
     307: "TEMPORARY_REDIRECT",
     308: "PERMANENT_REDIRECT",
 }
-PATHS = {EXACT: "path", PREFIX: "prefix", SEGMENTS: "path_separated_prefix"}
-"""How a path is matched as a text → Envoy's field for it."""
+PATHS = {EXACT: "path", PREFIX: "prefix", SEGMENTS: "path_separated_prefix", REGEX: "safe_regex"}
+"""How a path is matched → Envoy's field for it."""
 _UNAVAILABLE = 503
 PARTS = 10_000
 """The denominator of ``fraction``."""
@@ -238,21 +238,22 @@ def _clusters(shares: Weighted) -> tuple[HeaderChanges, dict[str, Any]]:
     """(the header changes of the route itself, the action's clusters)"""
     if len(shares) == 1:
         share = shares[0][0]
-        host = {"host_rewrite_literal": share.host_rewrite} if share.host_rewrite else {}
-        return share.headers, {"cluster": share.upstream.name, **host}
-    return HeaderChanges(), {"weighted_clusters": {"clusters": [_weighted(*weighted) for weighted in shares]}}
-
-
-def _weighted(share: Share, weight: int) -> dict[str, Any]:
-    host = {"host_rewrite_literal": share.host_rewrite} if share.host_rewrite else {}
-    return {"name": share.upstream.name, "weight": weight, **host, **header_changes(share.headers)}
+        return share.headers, {"cluster": share.upstream.name, **present(host_rewrite_literal=share.host_rewrite)}
+    clusters = [
+        {
+            "name": share.upstream.name,
+            "weight": weight,
+            **present(host_rewrite_literal=share.host_rewrite),
+            **header_changes(share.headers),
+        }
+        for share, weight in shares
+    ]
+    return HeaderChanges(), {"weighted_clusters": {"clusters": clusters}}
 
 
 def _treatment(treatment: Treatment) -> dict[str, Any]:
-    found: dict[str, Any] = {"timeout": duration(treatment.timeout_ms)}
-    if treatment.idle_timeout_ms is not None:
-        found["idle_timeout"] = duration(treatment.idle_timeout_ms)
-    return found | present(
+    idle = None if treatment.idle_timeout_ms is None else duration(treatment.idle_timeout_ms)
+    return given(timeout=duration(treatment.timeout_ms), idle_timeout=idle) | present(
         prefix_rewrite=treatment.prefix_rewrite,
         regex_rewrite=_regex(treatment.regex_rewrite),
         auto_host_rewrite=treatment.auto_host_rewrite,
@@ -284,8 +285,7 @@ def _path(match: RouteMatch) -> dict[str, Any]:
     if match.path_sort == REGEX:
         # Envoy has `case_sensitive` for texts only.
         return {"safe_regex": {"regex": match.path if match.case_sensitive else f"(?i){match.path}"}}
-    found: dict[str, Any] = {PATHS[match.path_sort]: match.path}
-    return found if match.case_sensitive else {**found, "case_sensitive": False}
+    return {PATHS[match.path_sort]: match.path, **({} if match.case_sensitive else {"case_sensitive": False})}
 
 
 def _condition(condition: Condition) -> dict[str, Any]:

@@ -23,8 +23,8 @@ def downstream_tls(settings: TLSSettings) -> dict[str, Any]:
     context: dict[str, Any] = {
         "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
         "common_tls_context": _common(settings, settings.protocols),
+        **present(require_client_certificate=settings.required),
     }
-    context |= present(require_client_certificate=settings.required)
     return {"name": "envoy.transport_sockets.tls", "typed_config": context}
 
 
@@ -73,7 +73,5 @@ def certificate(name: str, chain: str, key: str) -> dict[str, Any]:
 def validation(name: str, authority: str, revoked: str = "") -> dict[str, Any]:
     """How peers' certificates are verified: by which authority, and optionally against which revocation list; PEM in
     base64."""
-    context: dict[str, Any] = {"trusted_ca": {"inline_bytes": authority}}
-    if revoked:
-        context["crl"] = {"inline_bytes": revoked}
+    context = {"trusted_ca": {"inline_bytes": authority}, **present(crl=revoked and {"inline_bytes": revoked})}
     return {"name": name, "validation_context": context}

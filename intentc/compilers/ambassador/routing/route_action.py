@@ -75,8 +75,9 @@ def route_name(match: RouteMatch) -> str:
     Different matches have different names whatever they contain: every text is hashed with its length
     (docs/ambassador.md §5.8).
     """
+    identity = "".join([f"{len(part.encode())}:{part}" for part in _parts(match)])
     start = _UNREADABLE.sub("-", f"{match.method}-{match.path}").strip("-")[:_READABLE].strip("-")
-    return f"{start or 'root'}-{hashlib.sha256(_identity(match)).hexdigest()[:32]}"
+    return f"{start or 'root'}-{hashlib.sha256(identity.encode()).hexdigest()[:32]}"
 
 
 def sort_key(match: RouteMatch, name: str) -> str:
@@ -109,10 +110,6 @@ def sort_key(match: RouteMatch, name: str) -> str:
 def _number(value: int) -> str:
     """A text form that sorts like the number; numbers beyond 10**9 are clamped."""
     return f"{max(-(10**9), min(value, 10**9)) + 10**9:010d}"
-
-
-def _identity(match: RouteMatch) -> bytes:
-    return "".join([f"{len(part.encode())}:{part}" for part in _parts(match)]).encode()
 
 
 def _parts(match: RouteMatch) -> list[str]:

@@ -78,7 +78,8 @@ def sharing(members: Iterable[GroupMember]) -> Sharing:
         return Sharing(None, tuple(serving), rejections=tuple(rejections))
     leading = able[0]
     if isinstance(leading.action, Redirect):
-        rejections = [_rejected_by_redirect(member, leading) for member in (*able[1:], *shadows)]
+        message = f"{leading.name} matches the same and redirects all; change one's match"
+        rejections = [Rejection(member, "GroupRedirects", message) for member in (*able[1:], *shadows)]
         return Sharing(leading, (leading,), rejections=tuple(rejections))
     fitting, misfits = _fitting(able, leading)
     taken, overweight = _within_the_whole(fitting)
@@ -114,10 +115,6 @@ def until_repaired(member: GroupMember, shared: Iterable[tuple[RouteMatch, Shari
     if not answering:
         return "its requests are answered 503"
     return f"its requests are answered 503 where Hosts select it alone, and elsewhere {whose}"
-
-
-def _rejected_by_redirect(member: GroupMember, leading: GroupMember) -> Rejection:
-    return Rejection(member, "GroupRedirects", f"{leading.name} matches the same and redirects all; change one's match")
 
 
 def _fitting(able: Sequence[GroupMember], leading: GroupMember) -> tuple[list[GroupMember], list[Rejection]]:

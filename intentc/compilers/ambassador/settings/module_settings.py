@@ -215,7 +215,8 @@ def of_traffic(settings: ModuleSettings) -> ModuleSettings:
 def module_settings(ctx: Context) -> ModuleSettings:
     """The settings for routes and clusters. Those for listeners have their defaults here; ``gateway(ctx).settings`` has
     them."""
-    return _settings(ctx, TRAFFIC)
+    found: ModuleSettings | None = ctx.fact("module_settings", TRAFFIC)
+    return found or ModuleSettings()
 
 
 def all_settings(ctx: Context) -> ModuleSettings:
@@ -227,9 +228,4 @@ def all_settings(ctx: Context) -> ModuleSettings:
     if found is None:
         for module in ctx.all("module"):
             _ = module.fq_name
-    return found or ModuleSettings()
-
-
-def _settings(ctx: Context, name: str) -> ModuleSettings:
-    found: ModuleSettings | None = ctx.fact("module_settings", name)
     return found or ModuleSettings()

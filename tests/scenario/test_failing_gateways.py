@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from intentc import Context, Intent
-from intentc.compilers.ambassador.cluster import ClusterIntent
 from intentc.compilers.ambassador.hostname import HostnameIntent
 from intentc.compilers.ambassador.listener import ListenerIntent
 from intentc.compilers.ambassador.mapping import MappingIntent
 from intentc.compilers.ambassador.mapping_group import MappingGroupIntent
+from intentc.compilers.ambassador.upstream_cluster import ClusterIntent
 from intentc.retained import retained_facts_prefix
 from tests.property.gateway_demands import check_scratch, lived
 from tests.property.gateway_steps import LOADED

@@ -16,7 +16,6 @@ from intentc import Compiler
 
 from .annotated import ServiceIntent
 from .auth_service import AuthServiceIntent
-from .cluster import ClusterIntent
 from .envoy_names import ENVOY
 from .faults import FaultIntent
 from .host import HostIntent
@@ -34,6 +33,7 @@ from .tcp_mapping import TCPMappingIntent
 from .tcp_mapping_group import TCPMappingGroupIntent, TCPRouteIntent
 from .tls_context import TLSContextIntent
 from .tracing_service import TracingServiceIntent
+from .upstream_cluster import ClusterIntent
 from .upstreams.resolvers import ConsulResolverIntent, KubernetesEndpointResolverIntent, KubernetesServiceResolverIntent
 from .views import VIEWS
 from .virtual_host import RoutingTableIntent, VirtualHostIntent

@@ -32,19 +32,19 @@ sys.path.insert(0, sys.argv[1])
 import intentc
 del sys.path[0]
 from tests.perf.units import compile_units
-compile_units(sys.argv[2], int(sys.argv[3]))
+compile_units(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
 """
 
 
 def instructions(tree: Path, unit: str, few: int = _FEW, more: int = _MORE) -> float:
     """Of one unit, by the ``intentc`` in ``tree``."""
-    return (_counted(tree, unit, more) - _counted(tree, unit, few)) / (more - few)
+    return (_counted(tree, unit, more, more) - _counted(tree, unit, few, more)) / (more - few)
 
 
-def _counted(tree: Path, unit: str, count: int) -> int:
+def _counted(tree: Path, unit: str, count: int, most: int) -> int:
     with tempfile.TemporaryDirectory() as directory:
         tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out"]
-        command = [*tool, sys.executable, "-c", _RUN, str(tree), unit, str(count)]
+        command = [*tool, sys.executable, "-c", _RUN, str(tree), unit, str(count), str(most)]
         path = os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": path}
         done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ from tests.perf.units import UNITS, compile_units
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_unit_is_compiled_written_and_seen(unit: str) -> None:
-    compile_units(unit, 3)
+    compile_units(unit, 3, 4)
 
 
 def test_the_table_compares_two_commits() -> None:

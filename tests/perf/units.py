@@ -44,8 +44,8 @@ def _still_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _groups(store: Store, count: int) -> Items:
-    values = [made.security_group(place) for place in range(count)]
+def _groups(store: Store, count: int, most: int) -> Items:
+    values = [made.security_group(place) for place in range(most)][:count]
     yield Snapshot(1, (_change(made.project(), 1),))
     for begin in range(0, count, _AT_ONCE):
         store.revision += 1
@@ -58,25 +58,26 @@ def _change(item: tuple[str, bytes], revision: int) -> Change:
     return Change(kind, uuid, item[1], revision, revision)
 
 
-def _mappings(store: Store, count: int) -> Items:
-    given = [store.put(kind, value) for kind, value in gateway_world.world(count, 0, False)]
-    yield Snapshot(store.revision, tuple(given))
+def _mappings(store: Store, count: int, most: int) -> Items:
+    given = [store.put(kind, value) for kind, value in gateway_world.world(most, 0, False)]
+    # A Listener and a Host, and three resources for each.
+    yield Snapshot(store.revision, tuple(given[: 2 + 3 * count]))
 
 
-UNITS: dict[str, tuple[str, dict[str, Any], Callable[[Store, int], Items], int]] = {
+UNITS: dict[str, tuple[str, dict[str, Any], Callable[[Store, int, int], Items], int]] = {
     "security group": ("contrail", {}, _groups, 2),
     "Mapping": ("ambassador", {"ambassador.bind_address": "127.0.0.1"}, _mappings, 3),
 }
 """Name → compiler, its settings, the world of so many units, and how many objects are written for each."""
 
 
-def compile_units(name: str, count: int) -> None:
-    """Compile so many units of one name."""
+def compile_units(name: str, count: int, most: int) -> None:
+    """Compile ``count`` units of one name. The resources of ``most`` are made, so that two runs which compile more or
+    fewer differ in nothing else."""
     compiler, settings, world, objects = UNITS[name]
     loaded = load_all(find_compilers([compiler]))
     store = Store(loaded.schema)
-    items = world(store, count)
-    gc.collect()
+    items = world(store, count, most)
     gc.disable()
     with asyncio.Runner(loop_factory=_still_loop) as runner:
         written = runner.run(_served(loaded, settings, store, items))

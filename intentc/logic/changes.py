@@ -59,8 +59,9 @@ def nobody() -> Affected:
 class ChangedReads:
     """Collects the reads that some transitions change. Call ``lost`` before the commit, ``won`` after it.
 
-    ``inputs``: the keys whose input changes. ``readers``: of each read; asked only where it is expensive to find out
-    whether its answer changed. ``installation``: distinguishes our objects from others.
+    ``inputs``: the keys whose input changes. ``readers``: of each read; asked where it is expensive to find out whether
+    its answer changed, and for kinds that nobody reads, of which nothing is looked for. ``installation``: distinguishes
+    our objects from others.
     """
 
     def __init__(
@@ -83,13 +84,14 @@ class ChangedReads:
         for key, before, after, offered_before, offered_after in self._transitions:
             if before is not None:
                 self._pairs(key, before, after, offered_before, offered_after)
-            self._identity(key, before, after, offered_before, offered_after)
+            if key.kind in self._readers.kinds:
+                self._identity(key, before, after, offered_before, offered_after)
 
     def won(self) -> None:
         for key, before, after, offered_before, offered_after in self._transitions:
             if after is not None:
                 self._pairs(key, after, before, offered_after, offered_before)
-            if key in self._inputs:
+            if key in self._inputs and key.kind in self._readers.kinds:
                 self._attributes(key, before, after)
 
     def _identity(
@@ -143,10 +145,14 @@ class ChangedReads:
 
     def _pairs(self, key: Key, here: State, there: State | None, offered: Offers, offered_there: Offers) -> None:
         """The relations of ``key`` that hold on the present graph because of what only the state ``here`` has."""
-        reads, graph = self.reads, self._cache.graph
+        reads, graph, kinds = self.reads, self._cache.graph, self._readers.kinds
+        is_read = key.kind in kinds
+        ways = [way for way in graph.incoming.get(key.kind, ()) if is_read or way.source in kinds]
+        if not is_read and not ways:
+            return
         renamed = self._renamed(here, there)
         own = shown(here)
-        if own is not None:
+        if own is not None and is_read:
             for link in own.links if renamed else _only(own.links, shown(there)):
                 for target in graph.resolve(own.kind, link):
                     reads[sources_read(target, key.kind, link.relation)] = key.kind
@@ -155,7 +161,7 @@ class ChangedReads:
                         reads[targets_read(key, link.relation)] = key.kind
         name = name_in_force(here)
         name_differs = renamed or name != name_in_force(there)
-        for way in graph.incoming.get(key.kind, ()):
+        for way in ways:
             if way.by == UUID:
                 values: tuple[str, ...] = (key.uuid,) if there is None or renamed else ()
             elif way.by == FQ_NAME:

@@ -81,3 +81,8 @@ def allocation_read(pool: str, owner: str) -> Read:
 def setting_read(name: str) -> Read:
     """One value of the compilers' configuration."""
     return ("setting", name)
+
+
+def kinds_of(read: Read) -> Read:
+    """The kinds that a read names. A change at the end of a relation that it doesn't name is found by the other end."""
+    return read[1:4:2] if read[0] == "sources" else read[1:2]

@@ -42,7 +42,8 @@ class DependencyProcessor:
     def walk(self, origins: Iterable[Key]) -> dict[Key, Path]:
         """All intents that changes of ``origins`` reach, the origins first, each with one of its shortest paths."""
         paths: dict[Key, Path] = {origin: (origin,) for origin in origins}
-        waiting = deque((path, SELF) for path in paths.values())
+        starts = self._reactions.starts
+        waiting = deque((path, SELF) for key, path in paths.items() if key.kind in starts)
         visited: set[tuple[Key, str]] = set()
         while waiting:
             path, cause = waiting.popleft()

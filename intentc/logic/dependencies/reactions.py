@@ -60,6 +60,8 @@ class ReactionMap:
             self._reactions[reaction.kind, reaction.cause] = reaction
         self._next = {state: _kinds(r, everyone=False) for state, r in self._reactions.items()}
         self._all = {state: _kinds(r, everyone=True) for state, r in self._reactions.items()}
+        self.starts = frozenset(kind for (kind, cause), r in self._reactions.items() if cause == SELF and r.visits)
+        """The kinds whose changes lead further."""
         kinds = dict.fromkeys(kind for kind, _ in self._reactions)
         self._ranks: Mapping[str, int] = {kind: rank for rank, kind in enumerate(kinds)}
 

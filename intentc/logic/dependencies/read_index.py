@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from intentc.model import Key, Read
 from intentc.model.multimap import MultiMap
+from intentc.model.reads import kinds_of
 
 _NOBODY: frozenset[Key] = frozenset()
 
@@ -21,6 +22,8 @@ class ReadIndex:
     def __init__(self) -> None:
         self._readers: MultiMap[Read, Key] = MultiMap()
         self._reads: dict[Key, tuple[Read, ...]] = {}
+        self.kinds: set[str] = set()
+        """The kinds that any read so far was about: changes of others concern no reader."""
 
     def replace(self, key: Key, reads: frozenset[Read]) -> None:
         """Set the reads of ``key`` after an evaluation that completed."""
@@ -32,6 +35,7 @@ class ReadIndex:
         for read in reads:
             if read not in kept:
                 self._readers.add(read, key)
+                self.kinds.update(kinds_of(read))
         self._reads[key] = tuple(reads)
 
     def add(self, key: Key, reads: frozenset[Read]) -> None:

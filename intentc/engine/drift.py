@@ -155,7 +155,7 @@ class Repairs:
             return plan
         stored = self._stored(name)
         changed = frozenset[Item]().union(*(items_of(operation, stored) for operation in plan.operations))
-        if drift.differs(name, self._revision(name), changed):
+        if drift.differs(name, plan.revision, changed):
             self._drifted.add(name)
             _LOG.info("%s was changed by another writer; it is repaired", name, extra=self._log_fields.about(name))
         contention = drift.contention(name)
@@ -182,16 +182,8 @@ class Repairs:
         if not kept:
             self._objects.retry(name, after=contention.rest)
             if not plan.waits_for:
-                self._drift.stands(name, self._revision(name))
+                self._drift.stands(name, plan.revision)
         return plan._replace(operations=kept)
-
-    def _revision(self, name: Name) -> int | None:
-        """The present mod revision of the object; 0 if it is absent, None if not known."""
-        try:
-            actual = self._assumed.actual(name)
-        except HeldInput:
-            return None
-        return 0 if actual is None else actual.revision
 
     def _stored(self, name: Name) -> Stored:
         """Reads the present references of the object."""
@@ -213,10 +205,9 @@ class Repairs:
         name = plan.name
         self._states.contended.release(name)
         if not plan.waits_for:
-            revision = self._revision(name)
             if name in self._book:
-                self._drift.stands(name, revision)
-            elif revision == 0:
+                self._drift.stands(name, plan.revision)
+            elif plan.revision == 0:
                 self._drift.absent(name)
             else:
                 self._drift.forget(name)
@@ -226,7 +217,7 @@ class Repairs:
         name = plan.name
         if not plan.waits_for and name in self._book and not self._objects.asked_again(name):
             # Changes that arrived during the write come first: the desired state may have changed.
-            self._drift.stands(name, self._revision(name))
+            self._drift.stands(name, self._assumed.revision(name))
         if name not in self._book and plan.is_in_place and any(isinstance(made, Delete) for made in plan.operations):
             # Its parent is there, and it has no mark: ours are not in place once nobody claims them.
             self._drift.deleted(name)

@@ -47,11 +47,11 @@ class Marks:
         """Record the marks of stored objects that changed."""
         for name in names:
             try:
-                actual = self._assumed.actual(name)
+                mark = self._assumed.mark(name)
             except HeldInput:
                 continue
-            if actual is not None and actual.mark is not None and actual.mark.origin != SHARED:
-                self.note(name, actual.mark.origin)
+            if mark is not None and mark.origin != SHARED:
+                self.note(name, mark.origin)
             elif name in self._origin and not self._objects.busy(name):
                 self.forget(name)
 
@@ -223,4 +223,4 @@ class MarkedObjects:
 
 def _leaves_it_there(plan: Plan) -> bool:
     """Whether the object exists once the writes of its plan are made."""
-    return bool(plan.operations) and not isinstance(plan.operations[-1], Delete)
+    return not isinstance(plan.operations[-1], Delete) if plan.operations else plan.revision != 0

@@ -29,9 +29,8 @@ class Create(NamedTuple):
     """Create an object. ``properties``: field → value. ``references``: relation → entries. ``relaxed``: keys of targets
     whose deletion these references must not block."""
 
-    kind: str
-    uuid: str
-    fq_name: tuple[str, ...]
+    key: Key
+    name: Name
     parent: Parent | None
     mark: Mark
     properties: Mapping[str, Any]
@@ -39,12 +38,16 @@ class Create(NamedTuple):
     relaxed: tuple[Key, ...] = ()
 
     @property
-    def key(self) -> Key:
-        return Key(self.kind, self.uuid)
+    def kind(self) -> str:
+        return self.key.kind
 
     @property
-    def name(self) -> Name:
-        return Name(self.kind, self.fq_name)
+    def uuid(self) -> str:
+        return self.key.uuid
+
+    @property
+    def fq_name(self) -> tuple[str, ...]:
+        return self.name.fq_name
 
 
 class Update(NamedTuple):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid as uuid_module
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intentc.model.names import Name
@@ -90,6 +91,7 @@ def is_our_entry(
     return bool(installation and uuid) and uuid == object_uuid(installation, Name(relation.name, target), holder)
 
 
+@lru_cache(4096)  # 0.1 µs in place of 2.6: each object is looked at several times in a row
 def object_uuid(installation: str, name: Name, owner: str) -> str:
     """The uuid of an object that we create; ``owner`` is its owner's uuid, or ``shared``."""
     text = "\0".join((installation, name.kind, ":".join(name.fq_name), owner))

@@ -23,6 +23,7 @@ from intentc.model import (
     HeldInput,
     InvalidInput,
     Key,
+    Mark,
     Name,
     Operation,
     Reference,
@@ -180,6 +181,26 @@ class Assumed:
         """The number of objects with unseen writes."""
         return len(self._pending)
 
+    def mark(self, name: Name) -> Mark | None:
+        """The mark of the object of this name; None if it has none, or is absent. Raises ``HeldInput``."""
+        # A third of the time of ``actual``, and asked for every object that changes.
+        key = self._created.get(name) or self.reader.named(name.kind, name.fq_name)
+        if key is None:
+            return None
+        found = self.reader.resource(key) if key not in self._pending else self.actual(name)
+        return found.mark if found is not None else None
+
+    def revision(self, name: Name) -> int | None:
+        """The mod revision of the object of this name; 0 if it is absent, None if not known."""
+        created = self._created.get(name)
+        if created is not None and isinstance(self._pending[created][-1].what, Create):
+            return self._pending[created][-1].revision
+        try:
+            actual = self.actual(name)
+        except HeldInput:
+            return None
+        return 0 if actual is None else actual.revision
+
     def actual(self, name: Name) -> Actual | None:
         """The object of this name, None if there is none. Raises ``HeldInput`` if it can't be read."""
         created = self._created.get(name)
@@ -204,10 +225,15 @@ class Assumed:
             return Actual.seen(resource) if resource is not None else None
         return self._folded(key, pending)
 
+    def is_there(self, key: Key) -> bool:
+        """Whether the object exists. Raises ``HeldInput`` if it can't be read."""
+        found = self.reader.resource(key) if key not in self._pending else self.at(key)
+        return found is not None
+
     def present(self, key: Key) -> bool:
         """Whether the object exists, readable or not."""
         try:
-            return self.at(key) is not None
+            return self.is_there(key)
         except HeldInput:
             return True
 

@@ -24,6 +24,7 @@ class Plan(NamedTuple):
     create. ``wakes``: those of them that must be planned to drop their references. ``problems``: on the object, or on
     its claimants. ``deferred``: removals that must not be made now, as (object, the uuid of the held origin or
     ``LATER``). ``is_in_place``: the object is absent, or its parent is there, so that it is not left behind.
+    ``revision``: the object's mod revision then; 0 if it is absent, None if not known.
     """
 
     name: Name
@@ -33,13 +34,15 @@ class Plan(NamedTuple):
     wakes: frozenset[Name] = frozenset()
     deferred: frozenset[tuple[Name, str]] = frozenset()
     is_in_place: bool = False
+    revision: int | None = None
 
 
 class Draft:
     """The object ``name`` of ``kind`` with the claims on it and their merged result."""
 
     __slots__ = (
-        "claims", "deferred", "desired", "is_in_place", "kind", "name", "operations", "problems", "waits_for", "wakes",
+        "claims", "deferred", "desired", "is_in_place", "kind", "name", "operations", "problems", "revision",
+        "waits_for", "wakes",
     )  # fmt: skip
 
     def __init__(self, name: Name, kind: Kind, claims: Mapping[Key, tuple[Claim, ...]], desired: Desired) -> None:
@@ -52,6 +55,7 @@ class Draft:
         self.wakes: set[Name] = set()
         self.deferred: set[tuple[Name, str]] = set()
         self.is_in_place = False
+        self.revision: int | None = None
         self.problems: list[Problem] = list(desired.problems)
 
     def problem(self, reason: str, message: str) -> None:
@@ -68,6 +72,7 @@ class Draft:
             frozenset(self.wakes),
             frozenset(self.deferred),
             self.is_in_place,
+            self.revision,
         )
 
 

@@ -136,8 +136,10 @@ class Planner:
             return Plan(name, waits_for=frozenset({name}), problems=draft.desired.problems)
         if actual is None:
             draft.is_in_place = True
+            draft.revision = 0
             self._absent(draft)
         else:
+            draft.revision = actual.revision
             ownership = ownership_of_object(actual, self._installation)
             match ownership:
                 case Ownership.OURS:
@@ -220,17 +222,17 @@ class Planner:
         if desired.parent is not None and not self._usable(desired.parent.key):
             draft.waits_for.add(Name(desired.parent.key.kind, desired.parent.fq_name))
             return
-        uuid = object_uuid(self._installation, name, desired.owner)
+        key = Key(name.kind, object_uuid(self._installation, name, desired.owner))
         references = {
             relation: in_order(entries)
             for relation in desired.references
-            if (entries := self._wanted(draft, relation, Key(name.kind, uuid), made=True).entries.values())
+            if (entries := self._wanted(draft, relation, key, made=True).entries.values())
         }
         # Several compilers may make objects of a shared kind: the mark names the one whose intent wants this object.
         compiler = self._compiler_of_kind.get(min(draft.claims).kind, self._compiler_of_kind[name.kind])
         mark = Mark(self._installation, compiler, desired.owner)
         properties = claimed_properties(draft.kind, desired, None, made=True)
-        created = Create(name.kind, uuid, name.fq_name, desired.parent, mark, properties, references)
+        created = Create(key, name, desired.parent, mark, properties, references)
         relaxed = {
             entry.key
             for relation, entries in references.items()
@@ -242,7 +244,7 @@ class Planner:
     def _usable(self, parent: Key) -> bool:
         """Whether objects can be created below it: the server rejects a parent that it can't read."""
         try:
-            return self.assumed.at(parent) is not None
+            return self.assumed.is_there(parent)
         except HeldInput:
             return False
 

@@ -37,10 +37,8 @@ async def services(running: Running, schema: Schema) -> AsyncIterator[tuple[Http
 
 
 def target(number: int) -> Create:
-    name = (f"target:64512:{number}",)
-    return Create(
-        "route_target", object_uuid("default", Name("route_target", name), "shared"), name, None, MARK, {}, {}
-    )
+    name = Name("route_target", (f"target:64512:{number}",))
+    return Create(Key(name.kind, object_uuid("default", name, "shared")), name, None, MARK, {}, {})
 
 
 async def test_a_hundred_writes_at_once_are_gathered_and_halved_at_the_servers_limit(
@@ -153,7 +151,8 @@ async def test_rejections_keep_their_meaning(services: tuple[HttpWriteService, H
     with pytest.raises(Conflict):
         await write.delete(Delete(Key("route_target", "gone"), create.name, None))
     with pytest.raises(Rejected, match="no route target"):
-        await write.create(create._replace(uuid=object_uuid("x", create.name, "y"), fq_name=("nonsense",)))
+        key, name = Key("route_target", object_uuid("x", create.name, "y")), Name("route_target", ("nonsense",))
+        await write.create(create._replace(key=key, name=name))
     with pytest.raises(Fenced):
         await write.delete(Delete(create.key, create.name, None), "nobody/7")
 

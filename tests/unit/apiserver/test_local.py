@@ -41,7 +41,7 @@ def services(api: Api) -> tuple[WriteService, ReadService]:
 
 def _create(name: str) -> Create:
     uuid = object_uuid("default", Name("route_target", (name,)), "shared")
-    return Create("route_target", uuid, (name,), None, MARK, {}, {})
+    return Create(Key("route_target", uuid), Name("route_target", (name,)), None, MARK, {}, {})
 
 
 async def test_an_object_is_created_with_its_mark_read_back_and_deleted(api: Api) -> None:

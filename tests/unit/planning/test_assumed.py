@@ -33,9 +33,7 @@ from tests.unit.planning.planning_world import (
 
 NAME = Name("ruleset", ("g", "rules"))
 KEY = Key("ruleset", our_uuid(NAME, "uuid-g"))
-CREATE = Create(
-    "ruleset", KEY.uuid, NAME.fq_name, parent("g"), Mark(INSTALLATION, "toy", "uuid-g"), {"rules": rules(1)}, {}
-)
+CREATE = Create(KEY, NAME, parent("g"), Mark(INSTALLATION, "toy", "uuid-g"), {"rules": rules(1)}, {})
 
 
 class Stored(NamedTuple):
@@ -159,7 +157,7 @@ def test_references_are_added_and_removed_before_their_events(world: PlanningWor
 def test_children_of_created_objects_hold_their_parent(world: PlanningWorld) -> None:
     target = world.put("target", "t")
     leaf = owned("leaf", "l", "g")
-    create = Create("leaf", "uuid-l", leaf.name.fq_name, parent("t")._replace(key=target), CREATE.mark, {}, {})
+    create = Create(Key("leaf", "uuid-l"), leaf.name, parent("t")._replace(key=target), CREATE.mark, {}, {})
     world.assumed.wrote(create, world.revision + 1)
     assert world.assumed.holders(target, "leaf", "parent") == (Key("leaf", "uuid-l"),)
     world.assumed.applied(Key("leaf", "uuid-l"), world.revision + 1)

@@ -236,7 +236,7 @@ def test_nothing_is_created_before_the_finalizers_of_its_evaluation_are_stored()
     world.farm(SOUTH)
     crate = Name("crate", ("valley", "one"))
     world.claims(NORTH, wants(crate), finalizer(NORTH), finalizer(SOUTH))
-    assert world.planner.plan(crate) == Plan(crate, waits_for=frozenset(FARMS.values()), is_in_place=True)
+    assert world.planner.plan(crate) == Plan(crate, waits_for=frozenset(FARMS.values()), is_in_place=True, revision=0)
     world.farm(NORTH, OURS)
     assert world.planner.plan(crate).waits_for == {FARMS[SOUTH]}
     world.farm(SOUTH, OURS)
@@ -257,7 +257,7 @@ def test_one_that_is_just_created_has_the_finalizers_of_its_kind() -> None:
     world.assumed.wrote(delete, 6)
     actual = world.assumed.actual(crate)
     assert actual is not None and actual.is_being_deleted
-    assert world.planner.plan(crate) == Plan(crate, waits_for=frozenset({crate}))
+    assert world.planner.plan(crate) == Plan(crate, waits_for=frozenset({crate}), revision=5)
 
 
 def test_the_highest_phase_is_deleted_first() -> None:
@@ -289,7 +289,7 @@ def test_one_that_is_claimed_again_while_it_is_being_deleted_waits_for_its_end()
     world = World()
     one = world.crate("one", 1, ending=True)
     world.claims(NORTH, wants(one, phase=7))
-    assert world.planner.plan(one) == Plan(one, waits_for=frozenset({one}))
+    assert world.planner.plan(one) == Plan(one, waits_for=frozenset({one}), revision=1)
 
 
 def names(found: Iterable[Name]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.model import Create, Delete, InvalidInput, Mark, Name, ResourceClaim, Schema, Update
+from intentc.model import Create, Delete, InvalidInput, Key, Mark, Name, ResourceClaim, Schema, Update
 from intentc.model.schema import KindSpec, ReferenceSpec, build_kind
 from intentc.planning import Plan, Planner
 from tests.unit.planning.planning_world import (
@@ -38,9 +38,8 @@ def test_a_wanted_object_that_is_not_there_is_created(world: PlanningWorld) -> N
     plan = world.plan(claim.name)
     assert plan.operations == (
         Create(
-            "ruleset",
-            our_uuid(claim.name, "uuid-g"),
-            ("g", "rules"),
+            Key("ruleset", our_uuid(claim.name, "uuid-g")),
+            Name("ruleset", ("g", "rules")),
             parent("g"),
             Mark(INSTALLATION, "toy", "uuid-g"),
             {"rules": rules(1)},
@@ -53,9 +52,9 @@ def test_a_wanted_object_that_is_not_there_is_created(world: PlanningWorld) -> N
 
 def test_an_object_that_is_right_needs_nothing(world: PlanningWorld) -> None:
     claim = child("g", rules=rules(1))
-    world.make(claim)
+    key = world.make(claim)
     world.book.replace(GROUP, [claim])
-    assert world.plan(claim.name) == Plan(claim.name)
+    assert world.plan(claim.name) == Plan(claim.name, revision=world.stored[key].mod_revision)
 
 
 def test_values_are_compared_after_the_defaults(world: PlanningWorld) -> None:

@@ -89,7 +89,12 @@ def test_a_batch_item_carries_kind_operation_condition_and_data(operation: Any, 
 
 def test_a_kubernetes_shaped_kind_is_written_flat() -> None:
     operation = Create(
-        "toy_route", "r1", ("shop", "home"), None, MARK, {"host": "h", "metadata": {"labels": {"a": "b"}}}, {}
+        Key("toy_route", "r1"),
+        Name("toy_route", ("shop", "home")),
+        None,
+        MARK,
+        {"host": "h", "metadata": {"labels": {"a": "b"}}},
+        {},
     )
     mutation = encode_mutation(operation, SCHEMA)
     assert mutation.path == "/toy-routes"

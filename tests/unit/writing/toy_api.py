@@ -47,7 +47,9 @@ MARK = Mark("main", "toy", "o1")
 
 
 def create(uuid: str = "a1", *, parent: Parent | None = TENANT) -> Create:
-    return Create("access_list", uuid, ("acme", uuid), parent, MARK, {"rules": Rules(rule=("any",))}, {})
+    return Create(
+        Key("access_list", uuid), Name("access_list", ("acme", uuid)), parent, MARK, {"rules": Rules(rule=("any",))}, {}
+    )
 
 
 def update(uuid: str = "a1", *, revision: int | None = 7, **fields: Any) -> Update:

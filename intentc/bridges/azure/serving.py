@@ -325,7 +325,7 @@ def metrics(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield CounterMetricFamily(DOCUMENTS, "Documents that Azure accepted.", value=status["documents"])
     contended = len(status["contended"])
     yield GaugeMetricFamily(CONTENDED, "Parts of the gateway that another writer reverts, and that wait.", contended)
-    passes = CounterMetricFamily(PASSES, "Looks at the gateway, by what they found.", labels=["state"])
+    passes = CounterMetricFamily(PASSES, "Checks of the gateway, by result.", labels=["state"])
     for state, count in sorted(status["counters"].items()):
         passes.add_metric([state], count)
     yield passes

@@ -10,23 +10,27 @@ out-of-range parameters by name: if a misspelt one were ignored, the answer woul
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, NamedTuple, Protocol
 
-STATES = (
-    "as desired",
-    "waiting",
-    "held",
-    "rejected",
-    "delayed",
-    "contended",
-    "paused",
-    "planned",
-    "queued",
-    "withheld",
-    "absent",
-)
-"""The states of an object or an intent; docs/why.md explains them."""
+
+class ObjectState(StrEnum):
+    """The state of an object or an intent; docs/why.md explains them."""
+
+    AS_DESIRED = "as desired"
+    WAITING = "waiting"
+    HELD = "held"
+    REJECTED = "rejected"
+    DELAYED = "delayed"
+    CONTENDED = "contended"
+    PAUSED = "paused"
+    PLANNED = "planned"
+    QUEUED = "queued"
+    WITHHELD = "withheld"
+    ABSENT = "absent"
+
+
+STATES = tuple(map(str, ObjectState))
 
 MOST_OFFSET = 10**9
 NEWEST = 10**15
@@ -259,11 +263,11 @@ def why_query(given: Mapping[str, str]) -> Why:
     return Why(*named(given, "/why"), given.get("part", ""), *_paged(given))
 
 
-def object_query(given: Mapping[str, str], default: int = 50) -> ObjectQuery:
+def object_query(given: Mapping[str, str]) -> ObjectQuery:
     only(given, "kind", "filter", "state", "offset", "limit")
     state = choice(given, "state", STATES)
     kind, text = given.get("kind", "").strip(), given.get("filter", "").strip()
-    return ObjectQuery(kind, text, state, *_paged(given, default))
+    return ObjectQuery(kind, text, state, *_paged(given, 50))
 
 
 def comparison_query(given: Mapping[str, str]) -> Comparison:

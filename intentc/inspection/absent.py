@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from contextlib import aclosing
 from typing import NamedTuple
 
+from intentc.diagnostics.questions import ObjectState
 from intentc.engine.live import Live
 from intentc.inspection.awaited import entry, for_intent, summed_up, why_command
 from intentc.inspection.finding import claimed_of
 from intentc.inspection.identities import Document, name_now, of_key
 from intentc.inspection.part_sources import may_evaluate
-from intentc.inspection.resource_states import AS_DESIRED, state_of
+from intentc.inspection.resource_states import state_of
 from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld
 from intentc.model import Key, Kind, Name, claimed, is_uuid
@@ -73,7 +74,7 @@ def _below(live: Live, name: Name, kind: Kind) -> Absence | None:
     """Explain the absence by the object's possible parents; None if they don't explain it."""
     for key in _above(live.world, name, kind):
         parent = name_now(live.world, key)
-        if state_of(live, parent, key) != AS_DESIRED:
+        if state_of(live, parent, key) != ObjectState.AS_DESIRED:
             return _hindered(live, key, "may create it")
         if kind.system:
             compiled = " and is compiled" if parent.kind in live.world.intent_kinds else ""

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
+from intentc.diagnostics.questions import ObjectState
 from intentc.engine.live import Live
 from intentc.inspection.identities import Document, of_key, of_name
 from intentc.inspection.part_sources import in_order, may_evaluate, stored_behind
-from intentc.inspection.resource_states import AS_DESIRED, state_of
+from intentc.inspection.resource_states import state_of
 from intentc.inspection.traversal import reached, sliced
 from intentc.logic import LiveWorld
 from intentc.logic.live_world import reads_of_resource
@@ -44,14 +45,14 @@ async def outputs(live: Live, key: Key) -> OutputList:
         made = live.world.named(*name)
         if made != key:
             states[name] = state_of(live, name, made)
-    ordered = sorted(states, key=lambda name: states[name] == AS_DESIRED)
+    ordered = sorted(states, key=lambda name: states[name] == ObjectState.AS_DESIRED)
     shown = []
     async for name in sliced(ordered[:_SHOWN], block=1):
         resource = of_name(live.world, name)
         others = set(stored_behind(live.world, live.planner.book.on(name))) - {key}
         exists = bool(resource["uuid"])
         shown.append({**resource, "exists": exists, "state": states[name], "with_others": len(others)})
-    return OutputList(shown, len(states), sum(state != AS_DESIRED for state in states.values()))
+    return OutputList(shown, len(states), sum(state != ObjectState.AS_DESIRED for state in states.values()))
 
 
 def missing(world: LiveWorld, key: Key) -> list[Document]:

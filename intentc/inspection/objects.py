@@ -14,11 +14,11 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from intentc.diagnostics.questions import ObjectQuery
+from intentc.diagnostics.questions import ObjectQuery, ObjectState
 from intentc.engine.live import Live
 from intentc.engine.state_tables import StateTables
 from intentc.inspection.finding import kind_of
-from intentc.inspection.resource_states import AS_DESIRED, role_of, state_of
+from intentc.inspection.resource_states import role_of, state_of
 from intentc.inspection.traversal import sliced
 from intentc.logic import LiveWorld, State, shown
 from intentc.model import Key, Name, Problem
@@ -93,7 +93,7 @@ def _has_state(live: Live, state: str) -> Callable[[_Row], bool]:
 
     def test(row: _Row) -> bool:
         if in_order(row):
-            return state == AS_DESIRED
+            return state == ObjectState.AS_DESIRED
         return state_of(live, Name(row.key.kind, row.fq_name), _key(row)) == state
 
     return test

@@ -8,26 +8,13 @@ be written now; ``withheld``: its deletion needs approval; ``absent``. ``awaited
 
 from __future__ import annotations
 
+from intentc.diagnostics.questions import ObjectState
 from intentc.engine.live import Live
 from intentc.engine.state_tables import PAUSED
 from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name
 from intentc.planning import Planner
 from intentc.planning.ownership import Ownership, ownership_of_object
-
-AS_DESIRED = "as desired"
-QUEUED = "queued"
-WAITING = "waiting"
-HELD = "held"
-REJECTED = "rejected"
-DELAYED = "delayed"
-CONTENDED = "contended"
-PAUSED_STATE = "paused"
-PLANNED = "planned"
-WITHHELD = "withheld"
-ABSENT = "absent"
-
-STATES = (AS_DESIRED, WAITING, HELD, REJECTED, DELAYED, CONTENDED, PAUSED_STATE, PLANNED, QUEUED, WITHHELD, ABSENT)
 
 OUTPUT = "output"
 INPUT = "input"
@@ -39,8 +26,8 @@ NONE = "none"
 def state_of(live: Live, name: Name, key: Key | None) -> str:
     """Return the state of a resource, as an input and as an output. ``key``: the object or fact of this name, None if
     there is none. It costs a few look-ups, so it can be computed for very many resources."""
-    compiled = _of_intent(live, key) if key is not None else AS_DESIRED
-    if compiled != AS_DESIRED:
+    compiled = _of_intent(live, key) if key is not None else ObjectState.AS_DESIRED
+    if compiled != ObjectState.AS_DESIRED:
         return compiled
     return _of_object(live, name, key)
 
@@ -91,49 +78,49 @@ def ownership_of(world: LiveWorld, planner: Planner, name: Name) -> str | None:
 def _of_intent(live: Live, key: Key) -> str:
     world, states = live.world, live.states
     if key in world.held:
-        return HELD
+        return ObjectState.HELD
     if key.kind not in world.intent_kinds:
-        return AS_DESIRED
+        return ObjectState.AS_DESIRED
     if key in states.dropped:
-        return PAUSED_STATE
+        return ObjectState.PAUSED
     if key in states.held:
-        return PAUSED_STATE if PAUSED in states.stopped.get(key, ()) else HELD
+        return ObjectState.PAUSED if PAUSED in states.stopped.get(key, ()) else ObjectState.HELD
     if key in states.rejected_requests:
-        return REJECTED
+        return ObjectState.REJECTED
     if key in states.waiting:
-        return WAITING
+        return ObjectState.WAITING
     if live.jobs.busy(key) or key not in states.evaluated:
-        return QUEUED
-    return AS_DESIRED
+        return ObjectState.QUEUED
+    return ObjectState.AS_DESIRED
 
 
 def _of_object(live: Live, name: Name, key: Key | None) -> str:
     states = live.states
     made = is_made(live.world, live.planner, name, key)
     for state, table in (
-        (PAUSED_STATE, states.left_alone),
-        (REJECTED, states.rejected),
-        (CONTENDED, states.contended),
-        (DELAYED, states.delayed),
+        (ObjectState.PAUSED, states.left_alone),
+        (ObjectState.REJECTED, states.rejected),
+        (ObjectState.CONTENDED, states.contended),
+        (ObjectState.DELAYED, states.delayed),
     ):
         if name in table:
             return state
     if live.planner.guard.holds(name):
-        return WITHHELD
+        return ObjectState.WITHHELD
     claims = live.planner.book.on(name)
     if claims and all(PAUSED in states.stopped.get(origin, ()) for origin in claims):
-        return PAUSED_STATE
+        return ObjectState.PAUSED
     if name in states.object_waits or (made and states.problems_of_plan(name)):
-        return WAITING
+        return ObjectState.WAITING
     if name in states.planned:
-        return PLANNED
+        return ObjectState.PLANNED
     if any(states.is_held(origin) or origin in live.world.held for origin in claims):
-        return HELD
+        return ObjectState.HELD
     if live.objects.busy(name) or any(map(live.jobs.busy, claims)):
-        return QUEUED
+        return ObjectState.QUEUED
     if key is None:
-        return QUEUED if claims else ABSENT
+        return ObjectState.QUEUED if claims else ObjectState.ABSENT
     if made and not claims:
         # Ours, unclaimed, and not to be deleted: an intent that may claim it is held, or the first pass is not over.
-        return HELD
-    return AS_DESIRED
+        return ObjectState.HELD
+    return ObjectState.AS_DESIRED

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from intentc.diagnostics.questions import ObjectState
 from intentc.engine.live import Live
 from intentc.engine.state_tables import StateTables
 from intentc.inspection.absent import NEVER_CREATED, absence
@@ -29,20 +30,7 @@ from intentc.inspection.identities import Document, of_key, of_name
 from intentc.inspection.journal_lines import DROPPED, ELSEWHERE, evaluation_document, line_document, written_document
 from intentc.inspection.part_sources import origins_of, owners_of, parts_shown, reads_shown, reasons_of_parts
 from intentc.inspection.pending_references import dangling_references
-from intentc.inspection.resource_states import (
-    AS_DESIRED,
-    BOTH,
-    FACT,
-    INPUT,
-    NONE,
-    OUTPUT,
-    PLANNED,
-    WAITING,
-    is_made,
-    ownership_of,
-    role_of,
-    state_of,
-)
+from intentc.inspection.resource_states import BOTH, FACT, INPUT, NONE, OUTPUT, is_made, ownership_of, role_of, state_of
 from intentc.journal import Journal
 from intentc.loading.resources import ANSWER_VERSION
 from intentc.logic import LiveWorld
@@ -53,12 +41,14 @@ def summary_of(answer: Document, amiss: int) -> str:
     """Summarize ``answer``, in the form of ``GET /why``. ``amiss``: how many of its outputs are not as desired."""
     state = answer["state"]
     head = _head(answer, amiss)
-    if state == AS_DESIRED:
+    if state == ObjectState.AS_DESIRED:
         return f"{head}."
     tail = summed_up(answer["waiting_for"])
     if not tail:
         return f"{head}; it is {state}."
-    return f"{head}; it waits for {tail}." if state == WAITING else f"{head}; it is {state}, and waits for {tail}."
+    if state == ObjectState.WAITING:
+        return f"{head}; it waits for {tail}."
+    return f"{head}; it is {state}, and waits for {tail}."
 
 
 def _head(answer: Document, amiss: int) -> str:
@@ -81,7 +71,7 @@ def _head(answer: Document, amiss: int) -> str:
             parts = answer["needed_by_total"]
             others = f", but {parts} part{'s' if parts != 1 else ''} of other objects depend on it" if parts else ""
             follow = f"nothing follows from it alone{others}"
-        if answer["state"] not in (AS_DESIRED, PLANNED):
+        if answer["state"] not in (ObjectState.AS_DESIRED, ObjectState.PLANNED):
             return follow[0].upper() + follow[1:] if objects else "Nothing follows from it so far"
         bad = f", {amiss} of them not as desired" if amiss else ""
         return f"It is compiled: {follow}{bad}" + (", and compilers write parts of it" if _writes(answer) else "")

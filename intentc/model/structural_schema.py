@@ -19,26 +19,6 @@ from intentc.model.status import STATUS
 from intentc.model.types import SCALARS, FieldSpec, TypeTable
 
 
-def manifest_kind(kind: Kind) -> str:
-    """``kind`` as manifests spell it: ``TCPMapping``."""
-    return kind.manifests.kind
-
-
-def resource_name(kind: Kind) -> str:
-    """The kind's name in URLs: its plural in lower case, ``tcpmappings``."""
-    return kind.manifests.plural
-
-
-def is_namespaced(kind: Kind) -> bool:
-    """Whether resources of the kind stand in a namespace."""
-    return not kind.manifests.cluster_scoped
-
-
-def at_top(kind: Kind) -> bool:
-    """Whether the fields stand next to ``metadata`` and not in ``spec``, as a Secret's ``data``."""
-    return kind.manifests.without_spec
-
-
 def group_and_version(api_version: str) -> tuple[str, str]:
     """The API group of a manifest's ``apiVersion`` (empty for the core group) and the version's name."""
     group, slash, version = api_version.rpartition("/")
@@ -107,7 +87,7 @@ def structural_schema(kind: Kind, version: str) -> Node:
         if not _is_of_manifest(prop):
             continue
         node = _field(prop.spec, kind.types, is_open=kind.opaque)
-        if at_top(kind):
+        if kind.manifests.without_spec:
             top[prop.name] = node
         else:
             spec["properties"][prop.name] = node
@@ -242,7 +222,7 @@ def printer_columns(kind: Kind, version: str) -> tuple[PrinterColumn, ...]:
 
 
 def _in_manifest(kind: Kind, version: str, path: tuple[str, ...]) -> tuple[str, ...]:
-    if at_top(kind) or path[0] in (METADATA, STATUS):
+    if kind.manifests.without_spec or path[0] in (METADATA, STATUS):
         return path
     for old, new in kind.manifests.versions.get(version, {}).items():
         moved = tuple((new or "").split("."))

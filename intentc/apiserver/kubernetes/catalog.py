@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from intentc.loading import did_you_mean, load_schema
 from intentc.model import Kind, Schema
-from intentc.model.structural_schema import group_and_version, is_namespaced, manifest_kind, resource_name
+from intentc.model.structural_schema import group_and_version
 
 from .fieldsets import Forms, built_in, custom
 
@@ -52,7 +52,7 @@ def served_schema(schema: Schema) -> Schema:
     manifests."""
     if not Catalog(schema):
         return schema
-    shared = [kind for kind in load_schema(_SHARED) if manifest_kind(kind) in _OF_ANY_SERVER]
+    shared = [kind for kind in load_schema(_SHARED) if kind.manifests.kind in _OF_ANY_SERVER]
     return Schema([*schema, *(kind for kind in shared if kind.name not in schema)])
 
 
@@ -121,9 +121,10 @@ class Catalog:
         for kind in schema:
             if not (kind.stored and kind.written_as_manifests):
                 continue
-            for api_version in kind.manifests.versions or [kind.manifests.preferred]:
+            shape = kind.manifests
+            for api_version in shape.versions or [shape.preferred]:
                 group, version = group_and_version(api_version)
-                offered = Offered(kind, group, version, resource_name(kind), manifest_kind(kind), is_namespaced(kind))
+                offered = Offered(kind, group, version, shape.plural, shape.kind, not shape.cluster_scoped)
                 self._groups.setdefault(group, {}).setdefault(version, {})[offered.resource] = offered
 
     def __bool__(self) -> bool:

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intentc.model import Kind
-from intentc.model.structural_schema import (
-    group_and_version,
-    is_namespaced,
-    manifest_kind,
-    printer_columns,
-    resource_name,
-    structural_schema,
-)
+from intentc.model.structural_schema import group_and_version, printer_columns, structural_schema
 
 from ..command_error import CommandError, Exit
 from ..command_options import compilers_option, configured, with_compilers
@@ -100,7 +93,7 @@ def definitions(kinds: Iterable[Kind]) -> list[dict[str, Any]]:
 
 
 def _definition(kind: Kind) -> dict[str, Any]:
-    plural, name = resource_name(kind), manifest_kind(kind)
+    shape, plural, name = kind.manifests, kind.manifests.plural, kind.manifests.kind
     metadata: dict[str, Any] = {"name": f"{plural}.{kind.group}"}
     if kind.group.endswith(_PROTECTED):
         # A cluster asks for this of every group below k8s.io.
@@ -118,16 +111,13 @@ def _definition(kind: Kind) -> dict[str, Any]:
                 "singular": name.lower(),
                 **({"shortNames": list(kind.short_names)} if kind.short_names else {}),
             },
-            "scope": "Namespaced" if is_namespaced(kind) else "Cluster",
+            "scope": "Cluster" if shape.cluster_scoped else "Namespaced",
             "versions": [
-                _version(kind, version, is_stored=not position) for position, version in enumerate(_versions(kind))
+                _version(kind, version, is_stored=not position)
+                for position, version in enumerate(shape.versions or [shape.preferred])
             ],
         },
     }
-
-
-def _versions(kind: Kind) -> list[str]:
-    return list(kind.manifests.versions) or [f"{kind.group}/v1"]
 
 
 def _version(kind: Kind, version: str, *, is_stored: bool) -> dict[str, Any]:

@@ -24,23 +24,11 @@ from intentc.diagnostics.questions import (
     offset_of,
 )
 
-OBJECTS = 50
 QUARANTINED = 50
 LINES = 60
 SORTS = ("evaluation", "write")
 _FINDINGS = 100
 _EDGES = 400
-
-
-def object_query(parameters: Mapping[str, str]) -> ObjectQuery:
-    """Read ``kind``, ``filter``, ``state``, ``offset``. Raises ``BadQuery``."""
-    return ObjectQuery(
-        kind=parameters.get("kind", "").strip(),
-        text=parameters.get("filter", "").strip(),
-        state=choice(parameters, "state", STATES),
-        offset=offset_of(parameters),
-        limit=OBJECTS,
-    )
 
 
 def object_list(query: ObjectQuery, answer: Mapping[str, Any]) -> dict[str, Any]:

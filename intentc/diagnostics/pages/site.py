@@ -16,7 +16,7 @@ from starlette.routing import Route
 from intentc.diagnostics.pages import listings, one_object, summary
 from intentc.diagnostics.pages.assets import asset_route
 from intentc.diagnostics.pages.rendering import link, object_link, page
-from intentc.diagnostics.questions import BadQuery, NamedAs, Process, Reactions, Reader, Unanswerable
+from intentc.diagnostics.questions import BadQuery, NamedAs, Process, Reactions, Reader, Unanswerable, object_query
 
 
 def wants_page(request: Request) -> bool:
@@ -28,7 +28,7 @@ def page_routes(process: Process, reader: Reader) -> list[Route]:
     """Return the routes of ``/pages/…``: objects, object, reactions, quarantine, journal, and the static files."""
 
     async def objects(given: Mapping[str, str]) -> Response:
-        query = listings.object_query(given)
+        query = object_query(given)
         return await _page(process, "objects.html", **listings.object_list(query, await reader.ask(query)))
 
     async def single(given: Mapping[str, str]) -> Response:

@@ -9,12 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from intentc.diagnostics import questions
 from intentc.diagnostics.app import PATHS, QUESTIONS
 from intentc.diagnostics.json_answers import MOST_BYTES, bounded, encoded
 from intentc.diagnostics.questions import Comparison, JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.inspection import resource_states as states
 from tests.support.waiting import PATIENCE
 from tests.unit.diagnostics.answered import INGRESS, WEB, Answered, ObservedCompiler
 
@@ -171,10 +169,6 @@ async def test_one_without_answers_has_none_of_these_paths() -> None:
     ):
         assert (await http.get(f"{url}/why?kind=k&name=n")).status_code == 404
         assert (await http.get(f"{url}/pages/objects")).status_code == 404
-
-
-def test_the_states_that_may_be_asked_for_are_those_that_are_reported() -> None:
-    assert set(questions.STATES) == set(states.STATES)
 
 
 @pytest.mark.parametrize("path", [*PATHS, *QUESTIONS])

@@ -62,6 +62,11 @@ async def release(draft: Draft, entries: Sequence[KeyValue], target: Key) -> Non
             await _release(draft, item, target)
 
 
+async def forget(draft: Draft, target: Key) -> None:
+    """Note that nobody refers to a deleted resource any more."""
+    draft.drop(draft.layout.dangling(target))
+
+
 class Sweep:
     """Finds the deleted resources that others still refer to, and for which nobody does anything."""
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import suppress
-from types import TracebackType
+from contextlib import AsyncExitStack, suppress
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import anyio
@@ -25,10 +25,10 @@ from intentc.watch.keys import leader_key
 from intentc.watch.protocol import Compare, Delete, Operation, Put, Relation, RequestTooLarge, Store, Target
 
 from . import deletion, rule_execution
-from .documents import Document, Relationship, encode, referred, relationships
+from .documents import Document, encode, referred
 from .draft import Backend, Draft, Staged
 from .errors import ApiError, BadRequest, Busy, Conflict, PreconditionFailed, TooLarge, from_store, shortened
-from .index.entries import relation_entry
+from .index.entries import name_entries, relation_entries, relaxed_entry
 from .index.follower import OwnWrites
 from .integers import parse_integer
 from .large_commit import LargeCommits
@@ -69,7 +69,7 @@ class Fence(NamedTuple):
 
 
 class Mutator:
-    """Makes drafts, and commits them for ``Mutation``. ``own``: the revisions of what was committed here."""
+    """Commits drafts. ``own``: the revisions of what was committed here."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
@@ -87,11 +87,53 @@ class Mutator:
         other.in_loop = pause is None and self.in_loop
         return other
 
-    async def run(self, function: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any) -> Result:
-        """Run a function in the event loop."""
-        if self.in_loop:
-            return await function(*arguments)
-        return anyio.from_thread.run(function, *arguments)
+    async def commit(
+        self,
+        work: Callable[[Draft], Awaitable[Result]],
+        fence: Fence | None = None,
+        *,
+        turn: anyio.Lock | None = None,
+        single: bool = True,
+        dry_run: bool = False,
+    ) -> tuple[Result, int]:
+        """Commit what ``work`` stages on a draft. Returns its result, and the revision at which that holds.
+
+        ``work`` is called again, with a new draft, until no other writer is faster; if it raises, nothing is written.
+        ``turn``: held during each attempt. ``single``: it changes one resource, with what follows from that, and may be
+        larger than a transaction. ``dry_run``: nothing is written, but everything is checked that can be without it.
+
+        Raises ``TooLarge``, ``PreconditionFailed`` (fence), ``Busy``, ``OutcomeUnknown``, and what ``work`` and the
+        rules of the kinds raise.
+        """
+        turns = [turn] if turn is not None else []
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                # Another writer changed what was read. With many writers a random pause lets one of them succeed.
+                longest = min(_LONGEST_PAUSE_SECONDS, 0.0005 * (attempt - 1))
+                await self.backend.pause(random.uniform(0, longest))  # noqa: S311
+            draft = Draft(self.backend)
+            async with AsyncExitStack() as held:
+                for each in turns:
+                    await held.enter_async_context(each)
+                try:
+                    if fence is not None and fence.revision < 1:
+                        # For etcd an absent key has create revision 0: the compare would hold while nobody leads.
+                        await _check_fence(draft, fence)
+                    result = await work(draft)
+                    await rule_execution.verify(draft)
+                    revision = await self._commit(draft, fence, turns, single=single, dry_run=dry_run)
+                except ApiError:
+                    if fence is not None:
+                        # A former leader must learn that it is one, whatever else is wrong with its request.
+                        await _check_fence(draft, fence)
+                    raise
+            if revision is not None:
+                for target in draft.deferred if not dry_run else ():
+                    # The resource is deleted: what can't be done now is no failure of the request.
+                    with suppress(ApiError):
+                        await self.finish_deletion(target)
+                return result, revision
+        raise Busy(f"{_ATTEMPTS} times others changed what this request reads; try again")
 
     async def finish_deletion(self, target: Key, *, everything: bool = False) -> None:
         """Remove the references to a deleted resource that are left. ``everything``: also those of compilers."""
@@ -102,141 +144,45 @@ class Mutator:
         remaining, is_all = await deletion.remaining(entries, target, everything=everything)
         while remaining:
             count = await deletion.fitting(entries, remaining)
-            mutation = Mutation(mutator)
-            while mutation.is_open:
-                async with mutation as draft:
-                    await deletion.release(draft, remaining[:count], target)
+            await mutator.commit(partial(deletion.release, entries=remaining[:count], target=target))
             remaining = remaining[count:]
         if is_all:
-            mutation = Mutation(mutator)
-            while mutation.is_open:
-                async with mutation as draft:
-                    draft.drop(draft.layout.dangling(target))
+            await mutator.commit(partial(deletion.forget, target=target))
 
-
-class Mutation:
-    """Changes of resources that are committed together. They are staged anew until no other writer is faster::
-
-        while mutation.is_open:
-            async with mutation as draft:
-                result = …  # stage changes on the draft
-        return result, mutation.revision
-
-    The block may raise; then nothing is written. Its end raises ``TooLarge``, ``PreconditionFailed`` (fence), ``Busy``,
-    ``OutcomeUnknown``, and what the rules of the kinds raise.
-
-    ``turn``: held during each attempt. ``single``: it changes one resource, with what follows from that, and may be
-    larger than a transaction. ``dry_run``: nothing is written, but everything is checked that can be without it.
-    """
-
-    _draft: Draft
-
-    def __init__(
-        self,
-        mutator: Mutator,
-        fence: Fence | None = None,
-        *,
-        turn: anyio.Lock | None = None,
-        single: bool = True,
-        dry_run: bool = False,
-    ) -> None:
-        self.is_open = True
-        """Whether the changes are to be staged (again)."""
-        self.revision = 0
-        """The revision at which the result holds, once the mutation is not open any more."""
-        self._mutator = mutator
-        self._fence = fence
-        self._turns = [turn] if turn is not None else []
-        self._held: list[anyio.Lock] = []
-        self._single = single
-        self._dry_run = dry_run
-        self._attempts = 0
-
-    async def __aenter__(self) -> Draft:
-        if self._attempts:
-            # Another writer changed what was read. With many writers a random pause lets one of them succeed.
-            longest = min(_LONGEST_PAUSE_SECONDS, 0.0005 * (self._attempts - 1))
-            await self._mutator.backend.pause(random.uniform(0, longest))  # noqa: S311
-        try:
-            for turn in self._turns:
-                await turn.acquire()
-                self._held.append(turn)
-            self._draft = Draft(self._mutator.backend)
-            if self._fence is not None and self._fence.revision < 1:
-                # For etcd an absent key has create revision 0: the compare would hold exactly while nobody leads.
-                await self._check_fence(self._draft, self._fence)
-        except BaseException:
-            self._end_turns()
-            raise
-        return self._draft
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is not None:
-                await self._reject(error)
-                return
-            try:
-                await rule_execution.verify(self._draft)
-                revision = await self._commit(self._draft, self._fence)
-            except ApiError as failed:
-                await self._reject(failed)
-                raise
-        finally:
-            self._end_turns()
-        self._attempts += 1
-        if revision is not None:
-            self.is_open, self.revision = False, revision
-            await self._finish_deletions()
-        elif self._attempts == _ATTEMPTS:
-            raise Busy(f"{_ATTEMPTS} times others changed what this request reads; try again")
-
-    async def _reject(self, error: BaseException) -> None:
-        """A former leader must learn that it is one, whatever else is wrong with its request."""
-        if isinstance(error, ApiError) and self._fence is not None:
-            await self._check_fence(self._draft, self._fence)
-
-    def _end_turns(self) -> None:
-        while self._held:
-            self._held.pop().release()
-
-    async def _finish_deletions(self) -> None:
-        for target in self._draft.deferred if not self._dry_run else ():
-            # The resource is deleted: what can't be done now is no failure of the request.
-            with suppress(ApiError):
-                await self._mutator.finish_deletion(target)
-
-    async def _commit(self, draft: Draft, fence: Fence | None) -> int | None:
+    async def _commit(
+        self, draft: Draft, fence: Fence | None, turns: list[anyio.Lock], *, single: bool, dry_run: bool
+    ) -> int | None:
+        """The revision of the commit; None if another writer was faster. ``turns``: those that are held; the one of
+        large commits is added if the next attempt needs it."""
         await deletion.settle(draft)
         operations, newest = await _operations(draft)
         if not operations and fence is None:
             return newest
         fences = [fence.compare()] if fence is not None else []
-        large, limit = self._mutator.large, self._mutator.backend.limit
+        large, limit = self.large, self.backend.limit
         compares = [large.is_absent, *fences, *draft.compares.values()]
         count = max(len(compares), len(operations))
-        if count > limit and not self._single:
+        if count > limit and not single:
             raise TooLarge(
                 f"this request needs {count} operations in one transaction, the limit is {limit}; split it, "
                 f"or start etcd with a larger --max-txn-ops and set intentc.limits.max_txn_ops to the same"
             )
-        if self._dry_run:
+        if dry_run:
             return newest
         revision: int | None = None
         try:
             if count > limit:
                 parts = large.divide(draft.compares, operations)
-                revision = await self._mutator.run(large.commit, parts, fences, large.turn in self._held)
+                revision = await self._in_loop(large.commit, parts, fences, large.turn in turns)
             else:
-                answer = await self._mutator.backend.store.transaction(compares, operations, [large.is_there])
+                answer = await self.backend.store.transaction(compares, operations, [large.is_there])
                 if answer.succeeded:
                     revision = answer.revision if operations else newest
                 elif answer.results[0]:
                     # A large commit is under way. The next attempt waits for its turn among those of this process.
-                    await self._mutator.run(large.wait, answer.results[0][0])
-                    if self._mutator.in_loop and large.turn not in self._turns:
-                        self._turns.append(large.turn)
+                    await self._in_loop(large.wait, answer.results[0][0])
+                    if self.in_loop and large.turn not in turns:
+                        turns.append(large.turn)
         except RequestTooLarge as error:
             raise TooLarge(
                 f"this request writes {_size(operations):,} bytes in {len(operations)} operations, and etcd takes "
@@ -245,17 +191,24 @@ class Mutation:
         except Failure as error:
             raise from_store(error, writing=True) from error
         if revision is not None and operations:
-            self._mutator.own.note(revision)
+            self.own.note(revision)
         if revision is None and fence is not None:
-            await self._check_fence(draft, fence)
+            await _check_fence(draft, fence)
         return revision
 
-    async def _check_fence(self, draft: Draft, fence: Fence) -> None:
-        leader = await draft.reading.item(leader_key(fence.installation))
-        if leader is not None and leader.create_revision == fence.revision:
-            return
-        found = f"has create revision {leader.create_revision}" if leader else "does not exist: nobody leads"
-        raise PreconditionFailed(f"fence {shortened(str(fence))} is over: the leader's key {found}")
+    async def _in_loop(self, function: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any) -> Result:
+        """Run a function in the event loop."""
+        if self.in_loop:
+            return await function(*arguments)
+        return anyio.from_thread.run(function, *arguments)
+
+
+async def _check_fence(draft: Draft, fence: Fence) -> None:
+    leader = await draft.reading.item(leader_key(fence.installation))
+    if leader is not None and leader.create_revision == fence.revision:
+        return
+    found = f"has create revision {leader.create_revision}" if leader else "does not exist: nobody leads"
+    raise PreconditionFailed(f"fence {shortened(str(fence))} is over: the leader's key {found}")
 
 
 async def _operations(draft: Draft) -> tuple[list[Operation], int]:
@@ -282,8 +235,8 @@ async def _operations(draft: Draft) -> tuple[list[Operation], int]:
             # What a server without the key wrote is sealed with the first change of the resource.
             sealed = draft.secrets.sealed(draft.schema.kind(key.kind), staged.after)
             values.append(Put(where, _value(key, staged, sealed)))
-        await _index_identity(draft, key, staged)
-        _index_relationships(draft, key, staged)
+        await _index_name(draft, key, staged)
+        _index_relations(draft, key, staged)
     await _index_relaxed(draft)
     for name, value in draft.writes.items():
         values.append(Put(name, value) if value is not None else Delete(name))
@@ -307,39 +260,36 @@ def _size(operations: Sequence[Operation]) -> int:
 
 
 def _index_keys(draft: Draft) -> Iterator[str]:
-    """The index keys of created, renamed and deleted resources, so that they are read together."""
+    """The index keys of created and deleted resources, so that they are read together."""
     for key, staged in draft.staged.items():
-        one, other = staged.before, staged.after
-        if one is None or other is None or one["fq_name"] != other["fq_name"]:
+        document = staged.before or staged.after
+        if document is not None and (staged.before is None or staged.after is None):
             yield draft.layout.identity(key.uuid)
-            for document in (one, other):
-                if document is not None:
-                    yield draft.layout.name(Name(key.kind, tuple(document["fq_name"])))
+            yield draft.layout.name(Name(key.kind, tuple(document["fq_name"])))
 
 
-async def _index_identity(draft: Draft, key: Key, staged: Staged) -> None:
-    before = await _former_name(draft, key, staged)
-    after = Name(key.kind, tuple(staged.after["fq_name"])) if staged.after else None
-    if before == after and staged.before is not None:
+async def _index_name(draft: Draft, key: Key, staged: Staged) -> None:
+    """Stage the entries of the name of a resource that is created or deleted; names of others don't change."""
+    if staged.before is not None and staged.after is not None:
         return
     identity = draft.layout.identity(key.uuid)
     await draft.guard(identity)
-    if before is not None:
-        index = draft.layout.name(before)
+    former = await _former_name(draft, key, staged)
+    if former is not None:
+        index = draft.layout.name(former)
         item = await draft.reading.item(index)
         # A copy that was written to etcd by hand must not free the holder's name when it is deleted.
         if item is not None and item.value == key.uuid.encode():
             await draft.guard(index)
             draft.drop(index)
-    if after is not None:
-        index = draft.layout.name(after)
-        await draft.guard(index)
-        draft.put(index, key.uuid.encode())
-        draft.put(identity, encode(after))
-    else:
+    if staged.after is None:
         draft.drop(identity)
         if draft.schema.kind(key.kind).written_as_manifests:
             draft.drop(draft.layout.beside(key))
+        return
+    for entry, value in name_entries(draft.layout, key, staged.after).items():
+        await draft.guard(entry)
+        draft.put(entry, value)
 
 
 async def _former_name(draft: Draft, key: Key, staged: Staged) -> Name | None:
@@ -350,24 +300,24 @@ async def _former_name(draft: Draft, key: Key, staged: Staged) -> Name | None:
     return found if found is not None and found.kind == key.kind else None
 
 
-def _index_relationships(draft: Draft, key: Key, staged: Staged) -> None:
-    kind = draft.schema.kind(key.kind)
-    before = dict(relationships(kind, staged.before)) if staged.before else {}
-    after = dict(relationships(kind, staged.after)) if staged.after else {}
-    for relationship, derived in before.items():
-        if relationship not in after:
-            _forget(draft, key, relationship, derived)
-    if not staged.after:
-        return
-    name = encode(staged.after["fq_name"])
-    for relationship, derived in after.items():
-        if relationship in before:
+def _index_relations(draft: Draft, key: Key, staged: Staged) -> None:
+    kind, layout = draft.schema.kind(key.kind), draft.layout
+    before = relation_entries(layout, kind, key, staged.before) if staged.before else {}
+    after = relation_entries(layout, kind, key, staged.after) if staged.after else {}
+    for entry in before:
+        if entry not in after:
+            draft.drop(entry)
+            # It may have been relaxed since.
+            if relaxed := relaxed_entry(layout, entry):
+                draft.drop(relaxed)
+    name = encode(staged.after["fq_name"]) if staged.after else b""
+    for entry, target in after.items():
+        if entry in before:
             continue
-        target = relationship.target
-        draft.put(relation_entry(draft.layout, key, relationship, derived=derived), name)
+        draft.put(entry, name)
         other = draft.staged.get(target)
         if other is None:
-            draft.guard_present(draft.layout.value(target))
+            draft.guard_present(layout.value(target))
         elif other.after is None:
             raise Conflict(f"{key} refers to {target}, which this request deletes", key=key)
 
@@ -396,13 +346,3 @@ async def _index_relaxed(draft: Draft) -> None:
                 # Read or not: a large commit may just be writing it.
                 draft.drop_for_good(hold)
             draft.put(link, encode(document["fq_name"]))
-
-
-def _forget(draft: Draft, key: Key, relationship: Relationship, derived: bool) -> None:
-    holder = Holder(key, relationship.sort)
-    uuid = relationship.target.uuid
-    # Only a reference can have been relaxed since; its entry is among the links then.
-    if derived or relationship.sort == REFERENCE:
-        draft.drop(draft.layout.link(uuid, holder))
-    if not derived:
-        draft.drop(draft.layout.hold(uuid, holder))

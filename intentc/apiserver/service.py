@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 
@@ -31,13 +31,15 @@ from .health import Readiness
 from .index.follower import Follower
 from .layout import Layout
 from .listing import WHOLE, Query, View
-from .mutation import Fence, Mutation, Mutator
+from .mutation import Fence, Mutator
 from .permissions import Access, Permissions
 from .pools import DEFAULT_PERCENT
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Condition, Resources
 from .secrets import Secrets
 from .sources import RandomSource, Source
+
+Result = TypeVar("Result")
 
 DEFAULT_MAX_TXN_OPS = 128
 """etcd's own default of --max-txn-ops."""
@@ -143,19 +145,20 @@ class ApiServer:
         """An empty draft, for reads."""
         return Draft(self._mutator.backend)
 
-    def mutation(
+    async def commit(
         self,
+        work: Callable[[Draft], Awaitable[Result]],
         *kinds: str,
         fence: Fence | None = None,
         allocates: bool = False,
         single: bool = True,
         dry_run: bool = False,
-    ) -> Mutation:
-        """Begin a mutation of resources of ``kinds``. ``allocates``: it takes numbers, whatever the kinds are; for the
-        others see ``Mutation``."""
+    ) -> tuple[Result, int]:
+        """Commit what ``work`` changes of resources of ``kinds``. ``allocates``: from a pool, whatever the kinds are;
+        for the rest see ``Mutator.commit``."""
         allocates = allocates or any(RULES.get(kind, NO_RULES).allocates for kind in kinds)
         turn = self._allocating if allocates else None
-        return Mutation(self._mutator, fence, turn=turn, single=single, dry_run=dry_run)
+        return await self._mutator.commit(work, fence, turn=turn, single=single, dry_run=dry_run)
 
     async def create(self, kind: str, body: Any, *, relaxed: Sequence[str] = (), call: Call = ANY_CALL) -> Answer:
         """Create a resource from ``body`` (its fields); returns it as stored.
@@ -165,15 +168,16 @@ class ApiServer:
         found = self.kind(kind)
         fields = flat_body(found, body).fields
         item = batch.Item(0, found, batch.CREATE, fields, fields, call.condition)
-        mutation = self.mutation(found.name, fence=call.fence)
-        while mutation.is_open:
-            async with mutation as draft:
-                if batch.is_readable(fields):
-                    await batch.gather_reads(draft, [item])
-                created = await self.resources.create(draft, found, body, call.caller, call.condition)
-                await self.resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
-                access = await self.permissions.access(draft, call.caller)
-        return Answer(self.secrets.shown(found, created, access.sight()), mutation.revision)
+
+        async def work(draft: Draft) -> tuple[Document, Access]:
+            if batch.is_readable(fields):
+                await batch.gather_reads(draft, [item])
+            created = await self.resources.create(draft, found, body, call.caller, call.condition)
+            await self.resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
+            return created, await self.permissions.access(draft, call.caller)
+
+        (created, access), revision = await self.commit(work, found.name, fence=call.fence)
+        return Answer(self.secrets.shown(found, created, access.sight()), revision)
 
     async def get(self, key: Key, view: View = WHOLE, *, caller: Caller = ANYONE) -> Answer:
         """One resource, with the back references and children that the caller may read, as far as in ``view``."""
@@ -193,13 +197,14 @@ class ApiServer:
     ) -> Answer:
         """Write the fields in ``body``, or those at ``paths``; returns the written fields and the uuid. ``relaxed``: as
         of ``create``."""
-        mutation = self.mutation(key.kind, fence=call.fence)
-        while mutation.is_open:
-            async with mutation as draft:
-                written = await self.resources.update(draft, key, body, call.caller, call.condition, paths)
-                await self.resources.relax(draft, key, relaxed)
-                access = await self.permissions.access(draft, call.caller)
-        return Answer(self.secrets.shown(self.schema.kind(key.kind), written, access.sight()), mutation.revision)
+
+        async def work(draft: Draft) -> tuple[Document, Access]:
+            written = await self.resources.update(draft, key, body, call.caller, call.condition, paths)
+            await self.resources.relax(draft, key, relaxed)
+            return written, await self.permissions.access(draft, call.caller)
+
+        (written, access), revision = await self.commit(work, key.kind, fence=call.fence)
+        return Answer(self.secrets.shown(self.schema.kind(key.kind), written, access.sight()), revision)
 
     async def update_status(
         self, key: Key, body: Any, *, items: Sequence[str] | None = None, call: Call = ANY_CALL
@@ -207,19 +212,20 @@ class ApiServer:
         """Write the status in ``body`` (``{"status": …}``), or only these items of it; nothing else of the resource
         changes. Returns ``{"uuid", "status"}``."""
         update = statuses.parse(self.schema.kind(key.kind), body, items)
-        mutation = self.mutation(key.kind, fence=call.fence)
-        while mutation.is_open:
-            async with mutation as draft:
-                written = await statuses.write(draft, self.resources, key, update, call.caller, call.condition)
-        return Answer(written, mutation.revision)
+        return Answer(
+            *await self.commit(
+                lambda draft: statuses.write(draft, self.resources, key, update, call.caller, call.condition),
+                key.kind,
+                fence=call.fence,
+            )
+        )
 
     async def delete(self, key: Key, *, call: Call = ANY_CALL) -> int:
         """Delete a resource without holders, and its own references with it; returns the revision."""
-        mutation = self.mutation(key.kind, fence=call.fence)
-        while mutation.is_open:
-            async with mutation as draft:
-                await self.resources.delete(draft, key, call.caller, call.condition)
-        return mutation.revision
+        _, revision = await self.commit(
+            lambda draft: self.resources.delete(draft, key, call.caller, call.condition), key.kind, fence=call.fence
+        )
+        return revision
 
     async def find(self, kind: str, query: Query, *, caller: Caller = ANYONE) -> list[Document]:
         """The resources of a kind that match ``query`` and that the caller may read, by uuid."""
@@ -245,22 +251,23 @@ class ApiServer:
                 f"invalid kind {kebab(kind.name)!r} and {kebab(update.relation)!r}: no such reference; "
                 f"there are {', '.join(sorted(map(kebab, kind.relations)))}"
             )
-        mutation = self.mutation(kind.name, fence=call.fence)
-        while mutation.is_open:
-            async with mutation as draft:
-                await self.resources.update_reference(draft, update, call.caller, call.condition)
-        return mutation.revision
+        _, revision = await self.commit(
+            lambda draft: self.resources.update_reference(draft, update, call.caller, call.condition),
+            kind.name,
+            fence=call.fence,
+        )
+        return revision
 
     async def relax_reference(self, holder: str, target: str, *, call: Call = ANY_CALL) -> int:
         """Stop the reference of ``holder`` to ``target`` (uuids) from blocking the target's deletion."""
-        mutation = self.mutation(fence=call.fence)
-        while mutation.is_open:
-            async with mutation as draft:
-                key = await self._known(draft, holder)
-                document = await self.resources.existing(draft, key)
-                await self.resources.may_update(draft, key, document, frozenset(), call.caller)
-                await self.resources.relax(draft, key, [target])
-        return mutation.revision
+
+        async def work(draft: Draft) -> None:
+            key = await self._known(draft, holder)
+            document = await self.resources.existing(draft, key)
+            await self.resources.may_update(draft, key, document, frozenset(), call.caller)
+            await self.resources.relax(draft, key, [target])
+
+        return (await self.commit(work, fence=call.fence))[1]
 
     async def identify(self, kind: str, fq_name: Sequence[str], *, caller: Caller = ANYONE) -> str:
         """The uuid of the resource with this name. Raises ``NotFound``."""
@@ -297,17 +304,17 @@ class ApiServer:
 
     async def update_collections(self, uuid: str, updates: Sequence[ElementUpdate], *, call: Call = ANY_CALL) -> int:
         """Change single elements of properties that are maps or lists; returns the revision."""
-        mutation = self.mutation(fence=call.fence)
-        while mutation.is_open:
-            async with mutation as draft:
-                key = await self._known(draft, uuid)
-                before = await self.resources.existing(draft, key)
-                changed = frozenset(update.field for update in updates)
-                # Before the updates are applied: an error would say what the resource holds.
-                await self.resources.may_update(draft, key, before, changed, call.caller)
-                after = collections.apply(self.schema.kind(key.kind), before, updates)
-                await self.resources.replace(draft, key, before, after, changed, call.caller)
-        return mutation.revision
+
+        async def work(draft: Draft) -> None:
+            key = await self._known(draft, uuid)
+            before = await self.resources.existing(draft, key)
+            changed = frozenset(update.field for update in updates)
+            # Before the updates are applied: an error would say what the resource holds.
+            await self.resources.may_update(draft, key, before, changed, call.caller)
+            after = collections.apply(self.schema.kind(key.kind), before, updates)
+            await self.resources.replace(draft, key, before, after, changed, call.caller)
+
+        return (await self.commit(work, fence=call.fence))[1]
 
     async def sync(self, elements: Any, *, call: Call = ANY_CALL) -> tuple[list[batch.Applied], int]:
         """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?, "relaxed"?,
@@ -316,63 +323,57 @@ class ApiServer:
         All items or none are applied. Returns what was done, in order, and the revision.
         """
         items = batch.parse(self.schema, elements)
-        mutation = self.mutation(*{item.kind.name for item in items}, fence=call.fence, single=len(items) == 1)
+
+        async def work(draft: Draft) -> tuple[list[batch.Applied], Access]:
+            applied = await batch.apply(draft, self.resources, items, call.caller)
+            return applied, await self.permissions.access(draft, call.caller)
+
+        kinds = {item.kind.name for item in items}
         try:
-            while mutation.is_open:
-                async with mutation as draft:
-                    applied = await batch.apply(draft, self.resources, items, call.caller)
-                    access = await self.permissions.access(draft, call.caller)
+            (applied, access), revision = await self.commit(work, *kinds, fence=call.fence, single=len(items) == 1)
         except ApiError as error:
             raise batch.blame(items, error) from None
         return [
             one._replace(data=self.secrets.shown(self.kind(one.kind), one.data, access.sight())) for one in applied
-        ], mutation.revision
+        ], revision
 
     async def create_pool(self, pool: str, start: int, end: int, *, fence: Fence | None = None) -> int:
         """Create the pool, or add the range [start, end) to it; returns the revision."""
-        mutation = self.mutation(fence=fence)
-        while mutation.is_open:
-            async with mutation as draft:
-                await pools.create(draft, pool, start, end)
-        return mutation.revision
+        return (await self.commit(lambda draft: pools.create(draft, pool, start, end), fence=fence))[1]
 
     async def ensure_pool(self, pool: str, start: int, end: int) -> None:
         """Create the pool; one that is a single range from ``start`` is extended to ``end``, others stay."""
-        mutation = self.mutation()
-        while mutation.is_open:
-            async with mutation as draft:
-                ranges = await pools.ranges(draft, pool)
-                if not ranges:
-                    await pools.create(draft, pool, start, end)
-                elif len(ranges) == 1 and ranges[0][0] == start and ranges[0][1] < end:
-                    await pools.create(draft, pool, ranges[0][1], end)
+
+        async def work(draft: Draft) -> None:
+            ranges = await pools.ranges(draft, pool)
+            if not ranges:
+                await pools.create(draft, pool, start, end)
+            elif len(ranges) == 1 and ranges[0][0] == start and ranges[0][1] < end:
+                await pools.create(draft, pool, ranges[0][1], end)
+
+        await self.commit(work)
 
     async def drop_pool(self, pool: str, *, fence: Fence | None = None) -> int:
         """Delete a pool and its allocations; idempotent. Returns the revision."""
-        mutation = self.mutation(fence=fence)
-        while mutation.is_open:
-            async with mutation as draft:
-                await pools.drop(draft, pool)
-        return mutation.revision
+        return (await self.commit(lambda draft: pools.drop(draft, pool), fence=fence))[1]
 
     async def allocate(
         self, pool: str, owner: str = "", value: int | None = None, *, fence: Fence | None = None
     ) -> tuple[int, int]:
         """Allocate a number to ``owner``: its existing one, else ``value``, else the lowest free; with the revision."""
-        mutation = self.mutation(fence=fence, allocates=True)
-        while mutation.is_open:
-            async with mutation as draft:
-                project = await pools.project_of_owner(draft, owner) if await pools.has_shares_of(draft, pool) else ""
-                allocated = await pools.allocate(draft, pool, owner, value, project=project)
-        return allocated, mutation.revision
+
+        async def work(draft: Draft) -> int:
+            project = await pools.project_of_owner(draft, owner) if await pools.has_shares_of(draft, pool) else ""
+            return await pools.allocate(draft, pool, owner, value, project=project)
+
+        return await self.commit(work, fence=fence, allocates=True)
 
     async def free(self, pool: str, *, value: int | None = None, owner: str = "", fence: Fence | None = None) -> int:
         """Free a number, by value, owner or both; idempotent. Returns the revision."""
-        mutation = self.mutation(fence=fence, allocates=True)
-        while mutation.is_open:
-            async with mutation as draft:
-                await pools.free(draft, pool, value=value, owner=owner)
-        return mutation.revision
+        _, revision = await self.commit(
+            lambda draft: pools.free(draft, pool, value=value, owner=owner), fence=fence, allocates=True
+        )
+        return revision
 
     async def held(self, pool: str, owner_prefix: str) -> list[pools.Held]:
         """The allocations of all owners that begin with ``owner_prefix``, by pool (a family has several) and owner."""

@@ -21,6 +21,7 @@ from intentc.reconcile.failures import Failure
 from .admission import SETTINGS_POOLS
 from .admission.well_known import OBJECTS, POOLS
 from .authorization import Caller
+from .draft import Draft
 from .errors import ApiError, Conflict, Malformed, NotFound, TooLarge
 from .service import ApiServer, Call
 
@@ -125,11 +126,10 @@ async def _unsealed(server: ApiServer, kind: Kind) -> list[Key]:
 
 
 async def _seal(server: ApiServer, kind: Kind, key: Key) -> bool:
-    mutation, changed = server.mutation(kind.name), False
-    while mutation.is_open:
-        async with mutation as draft:
-            before = await draft.readable(key)
-            changed = before is not None
-            if before is not None:
-                await draft.stage(key, server.secrets.sealed(kind, before))
-    return changed
+    async def work(draft: Draft) -> bool:
+        before = await draft.readable(key)
+        if before is not None:
+            await draft.stage(key, server.secrets.sealed(kind, before))
+        return before is not None
+
+    return (await server.commit(work, kind.name))[0]

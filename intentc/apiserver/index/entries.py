@@ -16,7 +16,7 @@ from intentc.model import Key, Kind, Name, Schema, escaped_segment
 from intentc.model.events import Change
 from intentc.watch.protocol import KeyValue, Store, prefix_end
 
-from ..documents import Document, Relationship, decode, decode_entry, encode, relationships
+from ..documents import Document, decode, decode_entry, encode, relationships
 from ..errors import BrokenEntry, Malformed
 from ..layout import CHILD, Holder, Layout
 
@@ -24,21 +24,19 @@ _PARTS_OF_RELATION = 3
 """Kind, uuid and sort of a holder, after the target."""
 
 
-def relation_entry(layout: Layout, key: Key, relationship: Relationship, *, derived: bool) -> str:
-    """The key of the entry for a parent or reference of ``key``; a derived one never blocks its target's deletion."""
-    holder = Holder(key, relationship.sort)
-    uuid = relationship.target.uuid
-    return layout.link(uuid, holder) if derived else layout.hold(uuid, holder)
-
-
-def entries(layout: Layout, kind: Kind, key: Key, document: Document) -> dict[str, bytes]:
-    """All index entries of a resource. A reference that was relaxed has its entry among the links instead
-    (``relaxed_entry``)."""
+def name_entries(layout: Layout, key: Key, document: Document) -> dict[str, bytes]:
+    """The entries of a resource's name: from name to uuid, and back."""
     name = Name(key.kind, tuple(document["fq_name"]))
-    shown = encode(name.fq_name)
-    found = {layout.name(name): key.uuid.encode(), layout.identity(key.uuid): encode(name)}
-    for relationship, derived in relationships(kind, document):
-        found[relation_entry(layout, key, relationship, derived=derived)] = shown
+    return {layout.identity(key.uuid): encode(name), layout.name(name): key.uuid.encode()}
+
+
+def relation_entries(layout: Layout, kind: Kind, key: Key, document: Document) -> dict[str, Key]:
+    """The entries of a resource's parent and references, each with that target. Their values are the resource's name. A
+    reference that was relaxed has its entry among the links instead (``relaxed_entry``)."""
+    found: dict[str, Key] = {}
+    for (target, sort), derived in relationships(kind, document):
+        holder = Holder(key, sort)
+        found[layout.link(target.uuid, holder) if derived else layout.hold(target.uuid, holder)] = target
     return found
 
 
@@ -131,7 +129,8 @@ def wanted_entries(schema: Schema, layout: Layout, key: Key, value: bytes | None
     where = layout.value(key)
     document = decode(kind, value, where, key.uuid)
     try:
-        return entries(layout, kind, key, document)
+        relations = relation_entries(layout, kind, key, document)
+        return name_entries(layout, key, document) | dict.fromkeys(relations, encode(document["fq_name"]))
     except Exception as error:
         # No value that others wrote may end the server.
         raise Malformed(f"the value of {where} can't be indexed: {error!r}") from error

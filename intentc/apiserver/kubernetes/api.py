@@ -225,13 +225,14 @@ class KubernetesApi:
         """What ``work`` returns, with the revision of the commit if that changed the resource itself; after a dry run
         it keeps its version, if it had one."""
         kind = place.offered.kind.name
-        mutation = self.server.mutation(kind, dry_run=dry_run)
-        while mutation.is_open:
-            async with mutation as draft:
-                found = await work(draft)
-                former = str(await _revision(draft, Key(kind, found["metadata"].get("uid", ""))))
+
+        async def with_revision(draft: Draft) -> tuple[Manifest, int]:
+            found = await work(draft)
+            return found, await _revision(draft, Key(kind, found["metadata"].get("uid", "")))
+
+        (found, former), revision = await self.server.commit(with_revision, kind, dry_run=dry_run)
         if "uid" in found["metadata"]:
-            version = former if dry_run else str(mutation.revision)
+            version = str(former if dry_run else revision)
             if version != "0":
                 found["metadata"].setdefault("resourceVersion", version)
         return found

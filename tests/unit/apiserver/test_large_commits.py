@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from intentc.apiserver import large_commit
+from intentc.apiserver.draft import Draft
 from intentc.apiserver.errors import ApiError
 from intentc.apiserver.large_commit import LargeCommits
 from intentc.apiserver.mutation import Fence
@@ -320,10 +321,10 @@ async def test_large_and_small_writes_of_several_servers_all_succeed(store: Writ
 async def test_dry_runs_of_large_writes_write_nothing(api: Api, store: Written) -> None:
     references = await policies(api, SOME)
     before = (await store.range("/")).revision
-    mutation = api.server.mutation("virtual_network", dry_run=True)
-    body = {"fq_name": [*PROJECT, "n"], "network_policy_refs": references}
-    while mutation.is_open:
-        async with mutation as draft:
-            kind = api.server.kind("virtual_network")
-            await api.server.resources.create(draft, kind, body, ANYONE)
+    body, kind = {"fq_name": [*PROJECT, "n"], "network_policy_refs": references}, api.server.kind("virtual_network")
+
+    async def create(draft: Draft) -> None:
+        await api.server.resources.create(draft, kind, body, ANYONE)
+
+    await api.server.commit(create, kind.name, dry_run=True)
     assert (await store.range("/")).revision == before

@@ -10,13 +10,13 @@ transaction has no such gap.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 
 import msgspec
 
 from intentc.model import Key
-from intentc.reconcile.backoff import Backoff
+from intentc.reconcile import Loop, Pause
+from intentc.reconcile.backoff import RECONNECT, Backoff
 from intentc.reconcile.failures import Conflict, Failure, Fenced
 
 from .answers import failure
@@ -24,18 +24,22 @@ from .connection import Connection, fence_header
 
 _LOG = logging.getLogger(__name__)
 
-_ROUNDS = Backoff(0.5, 30.0)
-"""The pauses between two rounds while nothing succeeds."""
+_AGAIN = Backoff(0.5, 30.0)
+"""Between two attempts at one reference."""
+
+_Reference = tuple[Key, Key]
 
 
 class Relaxations:
     """Pending relaxations. ``owed``: (holder, target) of references that may still block → the fence to send."""
 
     def __init__(self, connection: Connection) -> None:
-        self.owed: dict[tuple[Key, Key], str | None] = {}
+        self.owed: dict[_Reference, str | None] = {}
         self._connection = connection
-        self._making_up: asyncio.Task[None] | None = None
-        self._wake = asyncio.Event()
+        self._loop: Loop[_Reference] = Loop(
+            self._make_up, backoff=_AGAIN, pause=Pause(RECONNECT), on_failure=_note_failure
+        )
+        self._running: asyncio.Task[None] | None = None
         self._closed = False
 
     async def relax(self, holder: Key, target: Key, fence: str | None) -> None:
@@ -56,49 +60,29 @@ class Relaxations:
             self.owe(holder, target, fence)
         else:
             # The server accepts relaxations (again): retry pending ones now.
-            self._wake.set()
+            for reference in self.owed:
+                self._loop.end_backoff(reference)
 
     def owe(self, holder: Key, target: Key, fence: str | None) -> None:
         """Relax a reference later, if it exists then."""
         self.owed[holder, target] = fence
-        if self._making_up is None and not self._closed:
-            self._wake.clear()
-            self._making_up = asyncio.create_task(self._make_up(), name="relax references")
-
-    async def settled(self) -> None:
-        """Wait until no relaxation is pending."""
-        if self._making_up is not None:
-            await asyncio.wait([self._making_up])
+        if not self._closed:
+            self._loop.add((holder, target), after=_AGAIN.first)
+            self._running = self._running or asyncio.create_task(self._loop.run(), name="relax references")
 
     async def aclose(self) -> None:
         """Stop retrying, and log how many relaxations are pending."""
         self._closed = True
-        if self._making_up is not None:
-            self._making_up.cancel()
-            await asyncio.wait([self._making_up])
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+        self._loop.queue.close()
         if self.owed:
             _LOG.warning("%d references still block the deletion of their targets", len(self.owed))
 
-    async def _make_up(self) -> None:
-        fruitless = 0
-        try:
-            while self.owed:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), _ROUNDS.seconds(fruitless + 1))
-                self._wake.clear()
-                before = len(self.owed)
-                await self._round()
-                fruitless = 0 if len(self.owed) < before else fruitless + 1
-        finally:
-            self._making_up = None
-
-    async def _round(self) -> None:
-        for (holder, target), fence in list(self.owed.items()):
-            try:
-                await self._request(holder, target, fence)
-            except Failure as error:
-                extra = {"key": str(holder)}
-                _LOG.info("relaxing the reference of %s to %s: %s", holder, target, error, extra=extra)
+    async def _make_up(self, reference: _Reference) -> None:
+        if reference in self.owed:
+            await self._request(*reference, self.owed[reference])
 
     async def _request(self, holder: Key, target: Key, fence: str | None) -> None:
         """Try once; idempotent.
@@ -113,3 +97,9 @@ class Relaxations:
             self.owed.pop((holder, target), None)
         else:
             raise error
+
+
+def _note_failure(reference: _Reference, error: Exception) -> None:
+    fault, extra = not isinstance(error, Failure), {"key": str(reference[0])}
+    level = logging.ERROR if fault else logging.INFO
+    _LOG.log(level, "relaxing the reference of %s to %s: %s", *reference, error, extra=extra, exc_info=fault)

@@ -13,7 +13,7 @@ from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Rejected, UnknownOutcome
 from intentc.writing import Written, relaxing
 from intentc.writing.http import HttpWriteService
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import until
 from tests.unit.writing.toy_api import Rule, Sent, ToyApi, create, reject, to_target, update
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,8 @@ RELAX = "/ref-relax-for-delete"
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relaxing, "_ROUNDS", Backoff(0.001, 30.0))
+    monkeypatch.setattr(relaxing, "_AGAIN", Backoff(0.001, 0.01))
+    monkeypatch.setattr(relaxing, "RECONNECT", Backoff(0.001, 0.01))
 
 
 def failing(times: int, answer: Response) -> Rule:
@@ -48,8 +49,7 @@ def relaxed(api: ToyApi) -> list[str]:
 
 
 async def nothing_is_owed(write: HttpWriteService) -> None:
-    with anyio.fail_after(PATIENCE):
-        await write.relaxations.settled()
+    await until(lambda: not write.relaxations.owed)
 
 
 async def test_a_server_that_has_it_relaxes_a_reference_with_its_write(api: ToyApi, write: HttpWriteService) -> None:
@@ -133,7 +133,7 @@ async def test_a_failure_is_logged_once(api: ToyApi, write: HttpWriteService, ca
 async def test_what_is_owed_is_tried_again_when_another_relaxation_succeeds(
     api: ToyApi, write: HttpWriteService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relaxing, "_ROUNDS", Backoff(3600.0, 3600.0))
+    monkeypatch.setattr(relaxing, "_AGAIN", Backoff(3600.0, 3600.0))
     api.rule = failing(1, reject(403, "forbidden"))
     await write.add_ref(ADD)
     assert write.relaxations.owed

@@ -18,6 +18,11 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from intentc.reconcile import Loop
+from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Failure
 
 from .elements import LISTENER, VIRTUAL_HOST, Key, Type
 from .encoding import Version
@@ -30,8 +35,7 @@ _REPEAT_SECONDS = 3600.0
 _PERIOD_SECONDS = 60.0
 _MOST_IN_PERIOD = 30
 _MOST_KNOWN = 1_000
-_FIRST_RETRY = 1.0
-_LONGEST_RETRY = 30.0
+_TRIES = Backoff(1.0, 30.0, jitter=0)
 _IN_USE = re.compile(r"cannot bind|duplicate address|address already in use", re.IGNORECASE)
 
 
@@ -41,11 +45,12 @@ def in_use(message: str) -> bool:
 
 
 class RejectionAnalyzer:
-    """Finds the elements that Envoy rejects and withdraws them from the world. ``clock`` gives seconds."""
+    """Finds the elements that Envoy rejects and withdraws them from the world. ``on_retry``: called when it offers one
+    again."""
 
-    def __init__(self, world: World, clock: Callable[[], float] = time.monotonic) -> None:
-        self.retries = Retries(world, clock)
-        self._log = RejectionLog(clock)
+    def __init__(self, world: World, on_retry: Callable[[], None] = lambda: None) -> None:
+        self.retries = Retries(world, on_retry)
+        self._log = RejectionLog(time.monotonic)
         self._world = world
 
     def on_rejection(self, kind: Type, names: set[str] | None, trial: list[Version], message: str) -> bool:
@@ -133,24 +138,21 @@ class RejectionAnalyzer:
         self._world.unrecorded.add(key)
 
 
-class _Attempt:
-    """The retries of one ``version``. ``delay``: seconds until ``due``; ``heard``: releases of its addresses up to this
-    serial no longer count."""
+class _Attempt(NamedTuple):
+    """A ``version`` that is retried. ``heard``: releases of its addresses up to this serial no longer count."""
 
-    def __init__(self, version: Version, due: float, heard: int) -> None:
-        self.version = version
-        self.delay = _FIRST_RETRY
-        self.due = due
-        self.heard = heard
+    version: Version
+    heard: int
 
 
 class Retries:
-    """Schedules retries of all listeners whose address was in use. ``clock`` gives seconds."""
+    """Retries all listeners whose address was in use. ``on_retry``: called when the loop offers one again."""
 
-    def __init__(self, world: World, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, world: World, on_retry: Callable[[], None]) -> None:
         self._world = world
-        self._clock = clock
+        self._on_retry = on_retry
         self._attempts: dict[Key, _Attempt] = {}
+        self.loop: Loop[Key] = Loop(self._retry, backoff=_TRIES)
 
     def on_rejection(self, key: Key) -> bool:
         """Note that an Envoy rejected the wanted version of ``key`` for its address. Returns whether to report that.
@@ -163,16 +165,13 @@ class Retries:
             return False
         version, attempt = state.wanted, self._attempts.get(key)
         if attempt is not None and attempt.version is version:
-            attempt.delay = min(2 * attempt.delay, _LONGEST_RETRY)
-            attempt.due = self._clock() + attempt.delay
             return True
-        attempt = self._begin(key, version, self._heard())
+        heard = self._begin(key, version, self._heard()).heard
         addresses = self._world.addresses
-        left = addresses.last_left(version.addresses) > attempt.heard
-        return not (left or addresses.had_by_another(key, version.addresses))
+        return not (addresses.last_left(version.addresses) > heard or addresses.had_by_another(key, version.addresses))
 
     def sweep(self) -> None:
-        """Offer the listeners again whose retry is due or whose address was released."""
+        """Offer the listeners again whose address was released, and forget those that need no retry."""
         world = self._world
         for key in sorted(self._displaced()):
             wanted = world.rejected[key].wanted
@@ -183,8 +182,8 @@ class Retries:
                 # Known from a record: an Envoy of a former process, or of another server, rejected it.
                 attempt = self._begin(key, wanted, world.serial)
             left = world.addresses.last_left(wanted.addresses)
-            if left > attempt.heard or attempt.due <= self._clock():
-                attempt.heard = max(attempt.heard, left)
+            if left > attempt.heard:
+                self._attempts[key] = attempt._replace(heard=left)
                 world.try_again(key)
         world.addresses.forget(self._heard())
         for key, attempt in list(self._attempts.items()):
@@ -192,10 +191,13 @@ class Retries:
             if state is None or state.wanted is not attempt.version or state.good is attempt.version:
                 del self._attempts[key]
 
-    def wait(self) -> float | None:
-        """Seconds until the next retry is due; None for none."""
-        times = [self._attempts[key].due for key in self._displaced() if key in self._attempts]
-        return max(0.0, min(times) - self._clock()) if times else None
+    def _retry(self, key: Key) -> None:
+        if key not in self._attempts:
+            return
+        if key in self._displaced():
+            self._world.try_again(key)
+            self._on_retry()
+        raise Failure(f"no Envoy has accepted the listener {key[1]} yet")
 
     def _displaced(self) -> list[Key]:
         """The listeners that are rejected only because their address is in use."""
@@ -203,7 +205,9 @@ class Retries:
         return [key for key, state in rejected if key[0] == LISTENER and in_use(state.rejection)]
 
     def _begin(self, key: Key, version: Version, heard: int) -> _Attempt:
-        attempt = self._attempts[key] = _Attempt(version, self._clock() + _FIRST_RETRY, heard)
+        attempt = self._attempts[key] = _Attempt(version, heard)
+        self.loop.queue.forget(key)
+        self.loop.queue.retry(key)
         return attempt
 
     def _heard(self) -> int:

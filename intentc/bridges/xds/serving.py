@@ -1,7 +1,7 @@
 """Runs the xDS server: the watch, the world, the records, and the streams of Envoys; reports its status.
 
 The world is published when the store has been quiet for a moment, so that what a compiler writes together (a cluster,
-then its route) is sent together; and when a retry, the end of a drain time or a silent Envoy is due.
+then its route) is sent together; and when an element is retried, or the end of a drain time or a silent Envoy is due.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Server(Follower):
     ) -> None:
         super().__init__(Source(store, f"/{path.strip('/')}/"))
         self.world = World(draining=Draining(drain_seconds))
-        self.rejections = RejectionAnalyzer(self.world)
+        self.rejections = RejectionAnalyzer(self.world, self._changed)
         self.consumer = WatchConsumer(self.world)
         self.records = Records(store, path, self.consumer.records)
         self.figures = Figures(self.status)
@@ -65,7 +65,7 @@ class Server(Follower):
         """Publish changes with the configured delay until cancelled."""
         while True:
             world = self.world
-            times = (self.rejections.retries.wait(), world.draining.wait(), world.progress.wait(world.serial))
+            times = (world.draining.wait(), world.progress.wait(world.serial))
             due = [seconds for seconds in times if seconds is not None]
             with anyio.move_on_after(min(due, default=None)):
                 await self._wake.wait()
@@ -132,6 +132,7 @@ async def running_xds(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.follow)
         tasks.start_soon(server.records.loop.run)
+        tasks.start_soon(server.rejections.retries.loop.run)
         await server.listed.wait()
         try:
             async with listening(server.discovery, host, port) as bound:

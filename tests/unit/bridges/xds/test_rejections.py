@@ -107,10 +107,10 @@ def test_clusters_that_envoy_names_are_found_at_once_each_with_its_own_words() -
 def test_a_listener_that_envoy_names_is_found_at_once() -> None:
     bench = ServedWorld()
     want(bench.world, listener("ns/a"), listener("ns/b"))
-    message = "Error adding/updating listener(s) ns/b: cannot bind\n"
+    message = "Error adding/updating listener(s) ns/b: no filter chains\n"
     bench.rejections.on_rejection(Type.LISTENERS, None, bench.world.trial(Type.LISTENERS, None), message)
     assert served(bench.world, Type.LISTENERS) == {"ns/a"}
-    assert bench.records["envoy_listener", "ns/b"].message == "cannot bind"
+    assert bench.records["envoy_listener", "ns/b"].message == "no filter chains"
 
 
 @pytest.mark.parametrize("accepted", [False, True])

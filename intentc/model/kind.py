@@ -325,7 +325,7 @@ class Kind:
             raise InvalidInput(self.lost.message(self, lost), source=source, reason=UNKNOWN_FIELD)
         links = tuple(self._links(values, parent))
         return Resource(
-            self, key, values.fq_name, parent, links, mark, raw, change.create_revision, change.mod_revision
+            self, key, values.fq_name, parent, links, mark, raw, change.create_revision, change.mod_revision, values
         )
 
     def _links(self, values: Any, parent: Key | None) -> Iterator[Link]:

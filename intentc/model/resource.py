@@ -1,13 +1,15 @@
 """A resource as the cache keeps it: identity, links, and the bytes as written.
 
 Decoded once on arrival, for validation (``kind.py``), then kept small: values are decoded again on each read
-(docs/engine.md §2.1). The kind compares inputs, since the schema says which fields are input.
+(docs/engine.md §2.1), except those of the last arrivals, which are evaluated or planned next. The kind compares inputs,
+since the schema says which fields are input.
 
-Values only.
+State: the decoded values of the last arrivals.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intentc.model.names import Key, Name
@@ -40,9 +42,10 @@ class Reference(NamedTuple):
 
 
 class Resource:
-    """One resource at one revision; immutable."""
+    """One resource at one revision; immutable. ``values``: its fields, if they were decoded just now."""
 
     __slots__ = (
+        "_values",
         "create_revision",
         "fq_name",
         "key",
@@ -65,6 +68,7 @@ class Resource:
         raw: bytes,
         create_revision: int,
         mod_revision: int,
+        values: Any = None,
     ) -> None:
         self.kind = kind
         self.key = key
@@ -75,6 +79,9 @@ class Resource:
         self.raw = raw
         self.create_revision = create_revision
         self.mod_revision = mod_revision
+        self._values = values
+        if values is not None:
+            _ARRIVALS.keep(self)
 
     @property
     def name(self) -> Name:
@@ -88,9 +95,10 @@ class Resource:
         return bool(self.values().metadata.deletionTimestamp)
 
     def values(self) -> Any:
-        """The fields as a frozen struct of the kind's ``values_type``; decoded at each call, so keep the result while
-        you need it."""
-        return self.kind.decode_values(self.raw, self.key.uuid)
+        """The fields as a frozen struct of the kind's ``values_type``; mostly decoded at each call, so keep the result
+        while you need it."""
+        values = self._values
+        return values if values is not None else self.kind.decode_values(self.raw, self.key.uuid)
 
     def references(self, relation: str) -> tuple[Reference, ...]:
         """The stored references of one relation, in their stored order."""
@@ -102,3 +110,27 @@ class Resource:
 
     def __repr__(self) -> str:
         return f"<Resource {self.key} {':'.join(self.fq_name)} @{self.mod_revision}>"
+
+
+_DECODED_BYTES = 1_000_000
+"""Of JSON, of which the values are kept: what arrives in a burst. Decoded they take two to four times as much."""
+
+
+class _Arrivals:
+    """The resources that arrived last, with their values."""
+
+    def __init__(self) -> None:
+        self._resources: deque[Resource] = deque()
+        self._size = 0
+
+    def keep(self, resource: Resource) -> None:
+        """Let this one keep its values; the first ones lose theirs where all take too much."""
+        self._resources.append(resource)
+        self._size += len(resource.raw)
+        while self._size > _DECODED_BYTES:
+            first = self._resources.popleft()
+            self._size -= len(first.raw)
+            first._values = None
+
+
+_ARRIVALS = _Arrivals()

@@ -210,9 +210,7 @@ class Allocations:
     def queue_releases(self) -> None:
         """Queue the releases that nothing blocks any more; called after an acknowledged write or an applied batch."""
         self._to_check |= self._marked.take_freed()
-        if self._permission.withheld_for:
-            return
-        if not self._to_check:
+        if not self._to_check or self._permission.withheld_for:
             return
         to_check, self._to_check = self._to_check, set()
         for origin in to_check:

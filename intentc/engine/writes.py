@@ -8,6 +8,7 @@ failure means; ``writing`` makes the requests. All writes of objects pass here; 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -184,7 +185,7 @@ class Writes:
 
     def _gate(self) -> float:
         """Plans must be allowed and the server ready at the same time, since a plan must not become stale."""
-        return max(self._phases.gate(), self._throttle.gate())
+        return self._throttle.gate() if self._phases.may_plan else math.inf
 
     def _note_failure(self, name: Name, error: Exception) -> None:
         if isinstance(error, Fenced):

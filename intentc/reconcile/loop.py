@@ -230,12 +230,22 @@ class Loop(Generic[K]):
     async def run(self, *, drain: bool = True) -> None:
         """Work until cancelled; then cancel the coroutines under way. ``drain`` false: they go on, and the caller
         calls ``drain``."""
+        clock = asyncio.get_running_loop().time
         try:
             while True:
                 if seconds := self._seconds_to_wait():
                     await self._sleep(seconds)
-                else:
-                    await self._begin(self._take())
+                    continue
+                began = clock()
+                self._begin(self._take())
+                ended = clock()
+                if ended - began > _LONG:
+                    for _ in range(_TURNS):
+                        await asyncio.sleep(0)
+                    ended = clock()
+                if ended >= self._slice_ends:
+                    await asyncio.sleep(0)
+                    self._slice_ends = clock() + _SLICE
         finally:
             if drain:
                 await self.drain()
@@ -273,7 +283,8 @@ class Loop(Generic[K]):
 
     def _seconds_to_wait(self) -> float:
         """Seconds until a key may be begun; infinite if that depends on an event."""
-        self._raise_fault()
+        if self._fault is not None:
+            self._raise_fault()
         if not (self._batch or self.queue.waiting) or len(self._tasks) >= self._workers:
             return math.inf
         closed = self._is_closed()
@@ -310,20 +321,11 @@ class Loop(Generic[K]):
         assert key is not None
         return key
 
-    async def _begin(self, key: K) -> None:
-        clock = asyncio.get_running_loop().time
-        began = clock()
+    def _begin(self, key: K) -> None:
         rest = self._start(key)
         if rest is not None:
             self._stage_under_way = self._stage(key)
-            self._tasks[key] = asyncio.create_task(self._finish(key, rest), name=f"{self._name} {key}")
-        ended = clock()
-        if ended - began > _LONG:
-            for _ in range(_TURNS):
-                await asyncio.sleep(0)
-        if clock() >= self._slice_ends:
-            await asyncio.sleep(0)
-            self._slice_ends = clock() + _SLICE
+            self._tasks[key] = asyncio.create_task(self._finish(key, rest), name=self._name)
 
     def _start(self, key: K) -> Coroutine[Any, Any, Result] | None:
         """Do the synchronous part; returns the rest, if any."""

@@ -52,7 +52,7 @@ def test_a_held_origin_keeps_its_claims() -> None:
     assert not book.unknown
 
 
-def test_what_an_origin_claimed_before_it_saw_everything_does_not_count_once_it_is_held() -> None:
+def test_a_held_origins_claims_from_before_a_complete_view_do_not_count() -> None:
     book = ClaimBook()
     book.replace(ONE, [RULES])
     assert book.retain(ONE) == {RULES.name}
@@ -61,7 +61,7 @@ def test_what_an_origin_claimed_before_it_saw_everything_does_not_count_once_it_
     assert not book.withdrawn(RULES.name)
 
 
-def test_an_origin_held_before_its_first_evaluation_is_unknown_until_it_is_evaluated_or_gone() -> None:
+def test_an_origin_held_unevaluated_is_unknown_until_it_is_evaluated_or_deleted() -> None:
     book = ClaimBook()
     book.retain(ONE)
     book.retain(TWO)

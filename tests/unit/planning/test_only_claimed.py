@@ -38,7 +38,7 @@ def test_one_that_nobody_claims_is_found_by_a_complete_pass_and_not_before() -> 
     assert world.plan(SUMMARY).operations == (Delete(key, SUMMARY, world.revision),)
 
 
-def test_one_that_somebody_makes_later_is_deleted_and_one_that_is_claimed_is_made_again(world: PlanningWorld) -> None:
+def test_a_later_unclaimed_object_is_deleted_and_a_claimed_one_created_again(world: PlanningWorld) -> None:
     world.put("summary", *SUMMARY.fq_name, parent=parent("g"), color="red")
     world.carry_out(world.plan(SUMMARY))
     world.book.replace(GROUP, [CLAIM])

@@ -62,7 +62,7 @@ def test_objects_that_carry_fields_of_ours_without_a_claim_are_found() -> None:
     }
 
 
-def test_a_system_object_with_a_name_of_ours_and_without_its_parent_is_an_orphan() -> None:
+def test_a_parentless_system_object_with_our_name_is_an_orphan() -> None:
     world = PlanningWorld(complete=False)
     world.put("group", "g")
     world.put("instance", "g", "service-1", parent=parent("g"))

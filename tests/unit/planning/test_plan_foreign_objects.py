@@ -45,7 +45,7 @@ def test_an_adopted_object_is_emptied_and_never_deleted(world: PlanningWorld) ->
     assert world.plan(name).operations == (Update(key, name, {"note": "none"}, {}, world.revision),)
 
 
-def test_a_system_object_with_a_name_of_ours_is_deleted_when_its_parents_deletion_was_seen(
+def test_a_system_object_is_deleted_once_its_parents_deletion_is_seen(
     world: PlanningWorld,
 ) -> None:
     name = Name("instance", ("gone", "service-1"))
@@ -54,7 +54,7 @@ def test_a_system_object_with_a_name_of_ours_is_deleted_when_its_parents_deletio
     assert world.plan(name).operations == (Delete(key, name, world.revision),)
 
 
-def test_a_system_object_with_a_name_of_ours_is_deleted_when_a_complete_pass_finds_no_parent(
+def test_a_system_object_is_deleted_once_a_pass_finds_no_parent(
     world: PlanningWorld,
 ) -> None:
     name = Name("instance", ("gone", "service-1"))

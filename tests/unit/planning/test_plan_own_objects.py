@@ -155,7 +155,7 @@ def test_an_object_of_a_compiler_that_is_not_loaded_is_left_alone(world: Plannin
     assert not world.plan(name).operations
 
 
-def test_an_object_of_another_life_of_its_owner_is_deleted_before_it_is_made_again(world: PlanningWorld) -> None:
+def test_an_object_of_the_owners_former_uuid_is_deleted_before_its_replacement(world: PlanningWorld) -> None:
     claim = child("g", rules=rules(1))
     former = ResourceClaim(claim.name, None, "uuid-former", claim.properties)
     key = world.make(former)

@@ -91,7 +91,7 @@ def test_a_part_of_a_property_that_the_owner_gives_as_well_is_written_once(world
     assert world.plan(A).operations == ()
 
 
-def test_a_disputed_part_of_a_property_that_the_owner_gives_stays_as_it_is_stored(world: PlanningWorld) -> None:
+def test_a_disputed_part_of_an_owned_property_keeps_its_stored_value(world: PlanningWorld) -> None:
     key = world.make(owned("router", "a", "g", rule=struct("Rule", port=9)))
     claim = owned("router", "a", "g", rule=struct("Rule", port=1, action="drop"))
     world.book.replace(GROUP, [claim, PropertyClaim(A, "rule.port", 2)])

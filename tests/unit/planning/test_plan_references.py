@@ -60,7 +60,7 @@ def test_a_list_that_is_right_in_another_order_is_left_alone(world: PlanningWorl
     assert not world.plan(INSTANCE).operations
 
 
-def test_a_list_that_nobody_claims_is_emptied_on_an_object_that_we_did_not_make(world: PlanningWorld) -> None:
+def test_an_unclaimed_list_on_an_object_of_others_is_emptied(world: PlanningWorld) -> None:
     holder = instance(world, world.put("target", "t1"))
     assert world.plan(INSTANCE).operations == (Update(holder, INSTANCE, {}, {"target": ()}, world.revision),)
 
@@ -180,9 +180,7 @@ def test_a_users_child_of_what_is_to_be_deleted_is_a_problem(world: PlanningWorl
 
 
 @pytest.mark.parametrize("made", [False, True])
-def test_a_reference_of_ours_that_a_claim_keeps_is_a_problem_of_what_is_to_be_deleted(
-    world: PlanningWorld, made: bool
-) -> None:
+def test_a_reference_that_a_claim_keeps_is_a_problem_of_the_deleted_target(world: PlanningWorld, made: bool) -> None:
     target = owned("target", "o", "r")
     references = {"target": [(world.make(target), None)]}
     claims: list[Claim] = [owned("router", "r", "g")] if made else []
@@ -202,7 +200,7 @@ def test_a_reference_of_ours_that_a_claim_keeps_is_a_problem_of_what_is_to_be_de
     assert isinstance(world.plan(target.name).operations[0], Delete)
 
 
-def test_a_users_reference_that_a_claim_drops_does_not_keep_what_is_to_be_deleted(world: PlanningWorld) -> None:
+def test_a_users_dropped_reference_does_not_keep_its_target(world: PlanningWorld) -> None:
     target = world.make(shared("target", "t1"))
     router(world, target)
     assert [p.reason for p in world.plan(T1).problems] == ["StillReferred"]
@@ -242,7 +240,7 @@ def test_orphans_that_refer_to_each_other_let_go_first(world: PlanningWorld) -> 
     assert {key.kind for key in world.stored} == {"group"}
 
 
-def test_a_shared_target_that_gets_an_owner_besides_stays_for_all_who_refer_to_it(world: PlanningWorld) -> None:
+def test_a_shared_target_that_gets_an_owner_stays_for_its_referrers(world: PlanningWorld) -> None:
     """To replace it would take it from its holders, and make the owner wait for one that can't be written."""
     claim, holder = shared("target", "t"), Name("instance", ("g", "i"))
     target = world.make(claim)
@@ -258,7 +256,7 @@ def test_a_shared_target_that_gets_an_owner_besides_stays_for_all_who_refer_to_i
     assert [entry.key for entry in update.references["target"]] == [target]
 
 
-def test_a_shared_target_is_replaced_for_an_owner_that_knows_its_own_by_their_uuid(world: PlanningWorld) -> None:
+def test_a_shared_target_is_replaced_for_an_owner_that_needs_its_uuid(world: PlanningWorld) -> None:
     """A router's list holds users' references, too: the uuid identifies its own."""
     claim = shared("target", "t")
     target = world.make(claim)

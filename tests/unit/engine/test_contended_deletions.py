@@ -113,7 +113,7 @@ async def test_a_retry_deletes_it(shelves: LabelledShelf) -> None:
     assert (await shelves.labels(), shelves.contended) == (0, [])
 
 
-async def test_it_is_written_as_soon_as_it_is_wanted_and_deleted_when_it_no_longer_is(
+async def test_a_contended_object_is_written_once_claimed_and_deleted_once_unclaimed(
     shelves: LabelledShelf,
 ) -> None:
     await contend(shelves)

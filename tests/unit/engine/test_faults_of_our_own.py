@@ -88,7 +88,7 @@ async def test_a_running_service_goes_on(caplog: pytest.LogCaptureFixture, at: B
     assert problems(box_system) == []
 
 
-async def test_what_can_be_planned_again_and_may_not_be_written_is_no_fault_any_more(box_system: BoxSystem) -> None:
+async def test_a_fault_ends_once_planning_works_though_writes_are_withheld(box_system: BoxSystem) -> None:
     in_the_plan(box_system, ZeroDivisionError("a fault"))
     box_system.engine.withhold(OBSERVING, "for a while")
     await box_system.boxes("a")

@@ -156,7 +156,7 @@ async def test_numbers_that_the_restored_store_does_not_know_are_asked_for_again
     assert await tickets(box_system) == {1, 2}
 
 
-async def test_numbers_of_owners_that_a_restore_undid_are_given_to_others_and_never_to_two(
+async def test_values_of_owners_that_a_restore_undid_are_allocated_again_once(
     box_system: BoxSystem,
 ) -> None:
     await box_system.boxes("a", text="number")

@@ -81,7 +81,7 @@ async def test_it_is_freed_at_once_if_no_object_shows_it(box_system: BoxSystem, 
     assert await taken(standby) == []
 
 
-async def test_it_is_freed_though_its_owner_is_there_and_was_evaluated_before_it_was_known(
+async def test_a_number_is_freed_though_its_owner_was_evaluated_before_it_was_known(
     box_system: BoxSystem,
 ) -> None:
     """A restored store has the number again that its owner gave back."""

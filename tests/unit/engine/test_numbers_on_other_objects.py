@@ -112,7 +112,7 @@ async def test_what_an_earlier_process_wrote_is_cleared_before_its_number_is_fre
     again.close()
 
 
-async def test_what_an_earlier_process_wrote_for_another_claim_is_replaced_before_its_number_is_freed(
+async def test_what_an_earlier_process_wrote_is_replaced_before_its_number_is_freed(
     labelled: BoxSystem,
 ) -> None:
     """The place is claimed, so that no pass finds it, and what stands there is nobody's."""

@@ -123,7 +123,7 @@ async def test_an_engine_has_not_converged_before_it_freed_an_allocation(
     assert box_system.write.log[-2:] == ["delete ticket-1", "free 1"]
 
 
-async def test_a_number_stays_taken_while_the_creation_of_what_will_carry_it_is_under_way(
+async def test_a_number_stays_allocated_while_its_object_is_being_created(
     box_system: BoxSystem,
 ) -> None:
     await box_system.boxes("a", text="number", settle=False)

@@ -155,7 +155,7 @@ async def test_a_standby_is_not_converged_while_a_number_is_to_be_given_back(box
     assert standby.engine.converged
 
 
-async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_written_later(
+async def test_a_plan_made_while_the_lease_was_uncertain_is_written_later(
     box_system: BoxSystem,
 ) -> None:
     leadership = Leadership(box_system)

@@ -19,7 +19,7 @@ def test_every_phase_is_left_and_all_but_the_first_are_reached() -> None:
     assert {what for _, what in TRANSITIONS} == set(Happened)
 
 
-def test_a_pass_is_made_once_when_all_is_evaluated_and_each_listing_asks_for_another() -> None:
+def test_one_pass_follows_a_complete_evaluation_and_each_listing_requires_another() -> None:
     phases = Phases()
     assert (phases.pass_is_due, phases.may_plan) == (True, False)
     reported = (

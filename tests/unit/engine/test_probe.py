@@ -42,7 +42,7 @@ def server() -> Server:
     return Server()
 
 
-async def test_a_server_that_is_away_is_noticed_without_a_write_and_so_is_its_return(server: Server) -> None:
+async def test_the_probe_notices_an_unreachable_server_and_its_return(server: Server) -> None:
     throttle: ApiThrottle = ApiThrottle()
     probe = ApiServerProbe(server, throttle, "project")
     for error, reachable in (

@@ -135,7 +135,7 @@ async def test_only_ipv6_serves_without_a_family(api: Api) -> None:
     assert await address(api, "a") == "2001:db8::ffff:ffff:ffff:fffc"
 
 
-async def test_a_subnet_uuid_chooses_the_subnet_and_a_full_subnet_is_followed_by_the_next(api: Api) -> None:
+async def test_a_subnet_uuid_chooses_the_subnet_and_the_next_follows_a_full_one(api: Api) -> None:
     made = await network(api, subnet("10.0.0.0/29"), subnet("10.1.0.0/29"))
     second = entries(made)[1]["subnet_uuid"]
     assert await address(api, "a", subnet_uuid=second) == "10.1.0.4"

@@ -98,7 +98,7 @@ async def test_log_ins_of_a_user_past_a_rate_are_rejected_for_a_while() -> None:
     await keystone.log_in(log_in())
 
 
-async def test_failed_log_ins_of_a_client_are_limited_and_the_right_password_always_gets_in() -> None:
+async def test_failed_log_ins_are_limited_and_the_right_password_always_works() -> None:
     now = [0.0]
     keystone = Keystone([ALICE, BOB], clock=lambda: now[0])
     for wrong in (log_in("wrong"), log_in("wrong", id="nobody")):

@@ -66,7 +66,7 @@ async def test_a_new_reference_asks_its_target(world: World, access: int, status
         await world.call(Mode.RBAC, "compiler", "DELETE", f"/virtual-network/{await _uuid(world, [*OTHER, 's'])}")
 
 
-async def test_who_may_not_change_a_resource_learns_nothing_from_what_is_wrong_with_a_change(world: World) -> None:
+async def test_an_unauthorized_caller_learns_nothing_about_faults_of_its_change(world: World) -> None:
     thing = await world.thing()
     absent = {"operation": "ADD", "type": "virtual-network", "uuid": thing.network, "ref-type": "network-policy",
               "ref-fq-name": [*DEMO, "no such policy"]}  # fmt: skip

@@ -128,7 +128,7 @@ async def test_a_malformed_value_that_no_server_wrote_can_be_deleted(api: Api, s
     assert not (await store.range("/contrail/network_policy/stray")).items
 
 
-async def test_a_copy_put_into_etcd_by_hand_does_not_take_the_name_when_it_goes(api: Api, store: MemoryStore) -> None:
+async def test_deleting_a_copy_in_etcd_leaves_the_name_to_the_original(api: Api, store: MemoryStore) -> None:
     made = await api.create("network_policy", "p")
     copy = "5b0f0000-0000-4000-8000-0000000000aa"
     value = (await store.range(f"/contrail/network_policy/{made['uuid']}")).items[0].value
@@ -142,7 +142,7 @@ NO_UUID = "/contrail/network_policy/not-a-uuid"
 NO_TEXT = "/contrail/network_policy/\udcff/\udcfe"
 
 
-async def test_what_cant_be_read_is_listed_apart_and_deleted_by_what_stands_for_its_uuid(
+async def test_unreadable_values_are_listed_apart_and_deleted_by_their_listed_uuid(
     api: Api, store: MemoryStore
 ) -> None:
     made = await api.create("network_policy", "p")
@@ -158,7 +158,7 @@ async def test_what_cant_be_read_is_listed_apart_and_deleted_by_what_stands_for_
     assert not (await store.range(NO_TEXT)).items
 
 
-async def test_a_key_that_is_no_uuid_can_hold_a_resource_and_is_listed_with_it(api: Api, store: MemoryStore) -> None:
+async def test_a_key_that_is_no_uuid_is_listed_with_its_resource(api: Api, store: MemoryStore) -> None:
     await store.transaction((), [Put(NO_UUID, b'{"fq_name": ["a"]}')])
     assert [one["uuid"] for one in await api.server.find("network_policy", Query())] == ["not-a-uuid"]
 
@@ -180,7 +180,7 @@ async def test_a_whole_resource_replaces_a_value_that_cant_be_read(api: Api, sto
     await api.delete("virtual_network", made["uuid"])
 
 
-async def test_a_resource_of_another_name_in_place_of_an_unreadable_one_frees_the_former_name(
+async def test_replacing_an_unreadable_resource_by_another_name_frees_the_former_name(
     api: Api, store: MemoryStore
 ) -> None:
     made = await api.create("network_policy", "p")

@@ -133,9 +133,7 @@ async def test_a_reference_that_others_wrote_blocks_a_deletion_until_they_remove
         await api.delete("network_policy", policy["uuid"])
 
 
-async def test_of_two_resources_with_one_name_the_older_has_it_and_the_younger_inherits_it(
-    api: Api, store: MemoryStore
-) -> None:
+async def test_the_older_of_two_has_the_name_and_the_younger_inherits_it(api: Api, store: MemoryStore) -> None:
     older = await network(api, store, 2)
     younger = await network(api, store, 1)
     async with following(api.server):

@@ -36,7 +36,7 @@ def test_a_json_patch_of_too_many_operations_is_rejected() -> None:
         patched({}, [operation] * (MOST_OPERATIONS + 1))
 
 
-def test_a_json_patch_that_shifts_a_long_list_again_and_again_ends_at_its_limit() -> None:
+def test_a_json_patch_that_shifts_a_long_list_repeatedly_reaches_its_limit() -> None:
     operations = [{"op": "add", "path": "/a/0", "value": 0}] * MOST_OPERATIONS
     assert len(patched({"a": []}, operations)["a"]) == MOST_OPERATIONS
     with pytest.raises(TooLarge, match="shifts more than 200,000,000 elements"):

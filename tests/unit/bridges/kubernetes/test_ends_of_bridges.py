@@ -47,7 +47,7 @@ async def _killed_at(system: BridgedApp, number: int, work: Callable[[], Awaitab
     return scope.cancelled_caught
 
 
-async def test_a_bridge_that_is_killed_between_any_two_writes_makes_the_same_and_nothing_twice() -> None:
+async def test_a_bridge_killed_between_any_two_writes_makes_everything_exactly_once() -> None:
     number, went_on = 0, True
     while went_on:
         number += 1
@@ -167,7 +167,7 @@ async def test_an_object_of_ours_that_no_manifest_names_is_removed(system: Bridg
         assert await system.stored("manifest") == {}
 
 
-async def test_a_bridge_without_the_right_to_a_kind_says_so_and_carries_out_the_rest(system: BridgedApp) -> None:
+async def test_a_bridge_without_rights_to_a_kind_reports_it_and_applies_the_rest(system: BridgedApp) -> None:
     del system.cluster.kinds[DEPLOYMENTS]
     system.cluster.put(APPS, app())
     async with system.bridging() as bridge:

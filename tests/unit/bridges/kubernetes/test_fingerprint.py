@@ -61,7 +61,7 @@ def test_fields_at_the_top_of_a_manifest_count() -> None:
     assert _fingerprint(secret, "secret") != _fingerprint(secret | {"data": {"a": "Yw=="}}, "secret")
 
 
-def test_what_can_not_be_read_or_is_converted_or_whose_status_is_claimed_has_none() -> None:
+def test_unreadable_or_converted_objects_and_those_with_claimed_status_have_no_fingerprint() -> None:
     assert _pod(status={"conditions": 7}) == b""
     assert _fingerprint([]) == b""
     assert _fingerprint(POD, "ingress") == b""

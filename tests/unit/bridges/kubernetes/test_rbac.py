@@ -18,7 +18,7 @@ NAMES = {"kubernetes_node": "node"}
 
 
 @pytest.mark.parametrize("compiler", ["ambassador", "appgw"])
-def test_each_kind_may_be_listed_and_watched_its_status_of_ours_written_and_nothing_else(compiler: str) -> None:
+def test_the_roles_allow_listing_watching_and_our_statuses_and_nothing_else(compiler: str) -> None:
     rules = yaml.safe_load_all((FOLDER / f"rbac-{compiler}.yml").read_text())
     (role,) = (one for one in rules if one["kind"] == "ClusterRole")
     granted = {

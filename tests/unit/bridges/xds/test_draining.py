@@ -100,7 +100,7 @@ def test_a_stream_that_never_answers_holds_up_the_drain_time_for_a_minute() -> N
     assert served(world, Type.CLUSTERS) == {"other"}
 
 
-def test_a_stream_that_never_answers_keeps_the_cluster_of_a_removed_route_for_a_minute() -> None:
+def test_a_silent_stream_keeps_a_removed_routes_cluster_for_a_minute() -> None:
     now = Now()
     world = World(draining=Draining(SECONDS, now), progress=StreamProgress(now))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
@@ -160,7 +160,7 @@ def test_what_a_deleted_listener_asked_stays_too() -> None:
     assert served(world, Type.CLUSTERS) == set()
 
 
-def test_a_listener_that_takes_up_a_cluster_again_starts_its_time_anew_when_it_leaves() -> None:
+def test_a_cluster_that_a_listener_uses_again_drains_for_the_full_time() -> None:
     now = Now()
     world = changed_world(now)
     answer(world)

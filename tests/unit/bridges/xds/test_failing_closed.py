@@ -70,7 +70,7 @@ def test_a_route_that_was_never_good_is_answered_with_503_for_the_same_requests(
     assert bench.records["envoy_route", "admin"].message == NO
 
 
-def test_a_route_whose_match_is_rejected_is_answered_with_503_for_all_of_its_path() -> None:
+def test_a_route_with_a_rejected_match_answers_503_for_its_whole_path() -> None:
     match = {"prefix": "/admin/", "headers": [{"name": "x", "present_match": True}]}
     bench = with_routes(route("admin", match=match))
     reject(bench)

@@ -263,7 +263,7 @@ def test_names_that_a_client_brings_leave_nothing_behind() -> None:
     assert world.served.changed_since(Type.CLUSTERS, 0) == ["a"]
 
 
-def test_the_memory_of_deleted_clusters_is_bounded_and_streams_are_sent_deletions_all_the_same() -> None:
+def test_memory_of_deleted_clusters_is_bounded_and_streams_still_get_the_deletions() -> None:
     bench = ServedWorld()
     world = bench.world
     want(world, cluster("stays"), cluster("goes"))

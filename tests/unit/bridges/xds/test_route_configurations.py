@@ -68,7 +68,7 @@ def test_virtual_hosts_that_differ_only_in_their_domain_become_one() -> None:
     assert shown(assembled(assembly)) == {"a b": ["r"], "c": ["r"]}
 
 
-def test_a_table_of_its_own_parts_a_virtual_host_from_its_equals_and_its_end_joins_them_again() -> None:
+def test_an_extra_table_separates_equal_virtual_hosts_until_it_is_deleted() -> None:
     assembly = assembly_of(route("r"), virtual_host("a"), virtual_host("b"))
     put(assembly, route("own", tables=("|a",), sort_key="z"))
     assert shown(assembled(assembly)) == {"a": ["own", "r"], "b": ["r"]}

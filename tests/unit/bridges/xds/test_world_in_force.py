@@ -118,7 +118,7 @@ def test_who_asks_for_routes_that_there_are_none_of_gets_none() -> None:
     assert shown(configuration(World(), "unknown")) == {}
 
 
-def test_of_two_elements_by_one_name_the_first_counts_and_the_other_takes_its_place() -> None:
+def test_the_first_of_two_elements_with_one_name_counts_until_its_removal() -> None:
     world = World()
     one = cluster("c")
     other = one._replace(element=one.element._replace(name="z"))

@@ -114,7 +114,7 @@ async def test_a_wrong_question_is_rejected_in_words(ask: Asking, path: str, wor
     assert reported["next_step"]
 
 
-async def test_what_has_no_answer_is_reported_with_what_to_do_and_what_may_be_meant(ask: Asking) -> None:
+async def test_a_question_without_answer_gets_advice_and_similar_names(ask: Asking) -> None:
     status, reported = await ask.error("/why?kind=k&name=n")
     assert (status, reported["candidates"]) == (404, [WEB["name"]])
     assert "there is no k" in reported["error"]

@@ -41,7 +41,7 @@ async def test_not_ready_says_why() -> None:
     assert (found.status_code, found.json()["reasons"]) == (503, ["first list not applied"])
 
 
-async def test_a_path_that_there_is_not_is_reported_as_json_with_what_to_do_next() -> None:
+async def test_an_unknown_path_is_reported_as_json_with_what_to_do_next() -> None:
     found = await answer(ObservedCompiler(), "/nonsense")
     assert found.status_code == 404
     assert found.json() == {

@@ -129,7 +129,7 @@ async def test_who_says_where_he_was_is_reported_what_came_since() -> None:
         assert [(await stream.next())[1]["sequence"] for _ in range(2)] == [2, 3]
 
 
-async def test_a_browser_that_comes_back_goes_on_where_it_was_and_not_where_it_began() -> None:
+async def test_a_browser_that_reconnects_resumes_where_it_was() -> None:
     async with (
         served(Growing()) as http,
         following(http, "/events?only=line&after=0", {"Last-Event-ID": "2"}) as stream,

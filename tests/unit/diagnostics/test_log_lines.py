@@ -92,7 +92,7 @@ def test_a_secret_that_is_rotated_is_taken_out_in_both_its_forms() -> None:
 
 
 @pytest.mark.parametrize("secret", ["pass\nword", "p@ss/word?", 'it\'s "so"', "päss-wörd"])
-def test_a_secret_is_taken_out_as_json_a_repr_or_a_url_would_write_it(secret: str) -> None:
+def test_a_secret_is_removed_in_its_json_repr_and_url_forms(secret: str) -> None:
     for form in (json.dumps(secret), repr(secret), f"http://host/?p={quote(secret, safe='')}"):
         text = written("info", "text", secret, message=form)
         assert logs.REDACTED in text, form

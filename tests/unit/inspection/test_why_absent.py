@@ -141,7 +141,7 @@ async def test_a_resource_that_users_make_was_not_made_by_one(box_system: BoxSys
     assert answer["candidates"] == ["basket"]
 
 
-async def test_an_intent_that_gives_no_answer_may_want_it_as_others_of_its_kind_do(box_system: BoxSystem) -> None:
+async def test_an_intent_that_waits_may_claim_it_like_others_of_its_kind(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="number")
     observing = await BoxSystem(box_system.offline.store, observe=True).begin()
     await box_system.boxes("b", text="number", settle=False)

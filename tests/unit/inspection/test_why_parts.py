@@ -57,7 +57,7 @@ def sources(answer: dict[str, Any]) -> dict[str, list[list[str]]]:
     }
 
 
-async def test_a_rule_names_the_groups_rule_that_it_comes_from_and_the_group_whose_number_stands_in_it(
+async def test_a_rule_names_the_groups_rule_and_the_group_whose_number_it_has(
     system: ContrailSystem,
 ) -> None:
     answer = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
@@ -234,7 +234,7 @@ async def test_the_evaluation_shows_which_change_led_to_it_and_by_which_way(syst
     assert answer["written"]["operation"] == "update"
 
 
-async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reported_in_full(
+async def test_after_a_restart_only_the_path_and_the_operation_are_unknown(
     system: ContrailSystem,
 ) -> None:
     before = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")

@@ -136,7 +136,7 @@ async def test_resources_that_no_bridge_wrote_and_outputs_get_no_report() -> Non
     assert await system.stored() == {"ingress/uid-2": [LOST]}, "a bridge wrote it since"
 
 
-async def test_a_resource_that_was_created_again_has_the_report_and_the_former_one_has_none() -> None:
+async def test_a_resource_created_again_has_the_report_and_the_former_one_none() -> None:
     system = _System()
     system.report("shop:web", LOST)
     await system.pass_seconds(3)

@@ -141,7 +141,7 @@ async def test_an_etcd_that_is_away_is_waited_for_with_time_and_reason() -> None
     assert reported.pending_work()[0] == "etcd, no watch since 00:00:00 UTC: connection refused"
 
 
-async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_converged(
+async def test_status_waits_for_an_unreachable_etcd_though_the_known_world_has_converged(
     box_system: BoxSystem, reported: Reported
 ) -> None:
     reported.enter(Phase.DISCONNECTED, "connection refused")
@@ -215,9 +215,7 @@ async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(
     assert reported.status()["lag_revisions"] is None
 
 
-async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_the_leadership(
-    box_system: BoxSystem, reported: Reported
-) -> None:
+async def test_status_waits_for_a_silent_etcd_once_it_costs_the_lead(box_system: BoxSystem, reported: Reported) -> None:
     reported.source.progress.delivered(Snapshot(box_system.engine.revision, ()))
     lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
     status = reported.status(lost)

@@ -121,7 +121,7 @@ def test_what_is_no_source_is_reported_as_the_authors_mistake() -> None:
     assert "because takes a claim, Sources" in explained.outcome.problems[-1].message
 
 
-def test_reasons_without_end_are_cut_off_and_not_asked_for_again_until_the_next_run() -> None:
+def test_endless_reasons_are_cut_off_and_not_requested_until_the_next_run() -> None:
     world = toy_world()
     asked: list[bool] = []
 

@@ -58,7 +58,7 @@ def test_a_sensitive_attribute_of_a_reference_is_not_shown() -> None:
     assert "canary" not in message_of(outcome)
 
 
-def test_an_exception_that_quotes_a_whole_value_is_cut_off_and_still_shows_its_line() -> None:
+def test_a_long_exception_message_is_cut_off_and_still_shows_its_line() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:

@@ -132,7 +132,7 @@ async def test_processes_of_one_name_are_distinguished(store: FaultyStore) -> No
         assert len(second.won) + len(third.won) == 1
 
 
-async def test_ended_by_its_task_group_it_reports_once_and_can_still_give_the_lease_back(store: FaultyStore) -> None:
+async def test_an_election_that_its_task_group_ended_reports_once_and_can_resign(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         first.kill()
         await until(lambda: bool(first.lost))
@@ -142,7 +142,7 @@ async def test_ended_by_its_task_group_it_reports_once_and_can_still_give_the_le
         assert first.lost == ["the election was ended"]
 
 
-async def test_a_leader_whose_key_is_deleted_has_lost_and_wins_again_with_a_newer_fence(store: FaultyStore) -> None:
+async def test_a_leader_whose_key_is_deleted_loses_and_wins_with_a_newer_fence(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         fence = first.election.fence()
         await store.transaction([], [Delete(KEY)])

@@ -122,7 +122,7 @@ async def _story(steps: list[tuple[str, object]], tried: Counter[str]) -> None:
         group.cancel_scope.cancel()
 
 
-def test_nobody_holds_a_fence_that_is_not_the_current_one_and_somebody_comes_to_lead() -> None:
+def test_nobody_holds_an_outdated_fence_and_somebody_becomes_leader() -> None:
     tried: Counter[str] = Counter()
 
     @share(0.5)

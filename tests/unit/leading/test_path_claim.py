@@ -183,7 +183,7 @@ async def test_installations_with_other_compilers_share_a_path(store: FaultyStor
     await claim_path(store, "contrail", "three", ["d"], "first")
 
 
-async def test_an_installation_may_get_more_compilers_and_is_not_given_to_a_process_with_others(
+async def test_an_installation_may_get_more_compilers_but_not_a_process_with_others(
     store: FaultyStore,
 ) -> None:
     await claim_path(store, "contrail", "one", ["c"], "first")

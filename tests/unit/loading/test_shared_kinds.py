@@ -23,7 +23,7 @@ def schemas(write: Write, kinds: str, *, compiler: str = "toy", thing: str = "ki
     return write(f"{compiler}/thing.yml", thing).parent.parent
 
 
-def test_a_compiler_reads_those_that_it_names_and_their_mentions_of_others_that_are_read(write: Write) -> None:
+def test_a_compiler_reads_the_kinds_that_it_names_and_mentions_among_them(write: Write) -> None:
     alone = load_schema("toy", directories=[schemas(write, "[ingress]")])
     assert {"thing", "ingress"} == set(alone.kinds)
     assert not alone.kind("ingress").mentions

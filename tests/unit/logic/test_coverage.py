@@ -37,7 +37,7 @@ NET_TO_POLICY = put("net", "a", 1, policy_refs=[reference("p")])
 POLICY = put("policy", "p", 2)
 
 
-def test_an_object_that_is_read_and_from_which_no_walk_comes_is_a_missing_reaction() -> None:
+def test_a_read_object_from_which_no_walk_starts_is_a_missing_reaction() -> None:
     found = coverage(world(NOTHING, NET_TO_POLICY, POLICY, net__a=[object_read(key("policy/p"))]))
     (missing,) = found.missing
     assert (missing.reader, missing.read, missing.count) == ("net", "policy", 1)

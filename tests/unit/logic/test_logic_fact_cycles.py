@@ -130,7 +130,7 @@ def test_a_change_of_somebody_else_starts_nothing(circle: FactWorld) -> None:
     assert set(circle.held) == keys("net/a", "net/b")
 
 
-def test_a_change_of_another_input_runs_all_of_the_cycle_again_and_holds_it_again(circle: FactWorld) -> None:
+def test_a_change_of_another_input_runs_and_holds_the_whole_cycle_again(circle: FactWorld) -> None:
     before = circle.runs["b"]
     circle.change("a")
     assert set(circle.jobs) == keys("net/a", "net/b")
@@ -198,7 +198,7 @@ def test_a_fact_that_is_an_intent_takes_part_in_a_cycle() -> None:
     assert "net a → tag x → tag x → hint fx → net a" in world.held[key("net/a")].message
 
 
-def test_a_fact_that_is_an_intent_and_comes_and_goes_by_itself_is_a_cycle() -> None:
+def test_a_fact_intent_that_appears_and_disappears_by_itself_is_a_cycle() -> None:
     world = FactWorld(
         a=(("fx",), lambda facts: {} if facts["fx"] else {"tag/x": 1}),
         tag__x=(("tag/x",), lambda facts: {"fx": 1}),

@@ -71,7 +71,7 @@ def test_readers_are_woken_when_it_becomes_unreadable_and_when_it_is_repaired(wo
     assert not world.held
 
 
-def test_a_repaired_value_that_was_never_readable_wakes_readers_of_its_name_and_of_sets(world: Service) -> None:
+def test_a_value_that_becomes_readable_runs_readers_of_its_name_and_sets(world: Service) -> None:
     world.apply(snapshot(put("net", "a", 1), put("net", "b", 1), broken("policy", "p", 1)))
     world.evaluated(key("net/a"), frozenset({name_read("policy", ("blue",))}), (), complete=True)
     world.evaluated(key("net/b"), frozenset({index_read("policy", "all", "")}), (), complete=True)

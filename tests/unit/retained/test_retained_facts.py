@@ -128,7 +128,7 @@ async def tend(keeper: Keeper[HeldFacts]) -> None:
         pass
 
 
-async def test_the_leader_keeps_facts_writes_none_twice_and_removes_those_of_who_is_good_again(
+async def test_the_leader_stores_facts_once_and_removes_those_of_recovered_intents(
     store: MemoryStore, facts: RetainedFacts
 ) -> None:
     wanted = {BOX: held(VALUE)}

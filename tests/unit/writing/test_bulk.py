@@ -232,7 +232,7 @@ async def test_the_size_of_batches_recovers_from_an_exception(api: ToyApi) -> No
         (reject(504, "etcd did not answer"), UnknownOutcome),
     ],
 )
-async def test_an_error_of_a_whole_batch_fails_all_its_writes_and_it_is_sent_once(
+async def test_an_error_of_a_whole_batch_fails_all_its_writes_after_one_request(
     api: ToyApi, write: HttpWriteService, answer: Response, error: type[Exception]
 ) -> None:
     api.rule = rejecting(answer)

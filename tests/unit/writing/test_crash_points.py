@@ -59,7 +59,7 @@ async def served() -> AsyncIterator[tuple[Server, Connection]]:
             await connection.aclose()
 
 
-async def test_a_sent_point_is_reached_when_the_server_has_the_request_and_has_not_answered(reached: list[str]) -> None:
+async def test_a_sent_point_is_reached_between_request_and_answer(reached: list[str]) -> None:
     async with served() as (server, connection):
         points = ["create.sent", "update.sent"]
         sender = asyncio.create_task(connection.send("POST", "/sync", BODY))

@@ -176,7 +176,7 @@ def test_a_configuration_of_megabytes_is_rejected_before_it_is_read(tmp_path: Pa
         load(path, {})
 
 
-def test_an_installation_may_not_bear_the_name_under_which_the_api_server_keeps_its_index(tmp_path: Path) -> None:
+def test_an_installation_may_not_have_the_name_of_the_api_servers_index(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"intentc\.installation"):
         read(tmp_path, intentc={"installation": "apiserver"})
 

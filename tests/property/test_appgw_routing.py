@@ -135,7 +135,7 @@ async def test_requests_are_answered_as_the_ingresses_say(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(200, 212))
-async def test_no_listener_of_a_name_in_tls_answers_more_than_a_redirect_or_a_challenge_in_the_clear(seed: int) -> None:
+async def test_cleartext_listeners_of_tls_names_answer_only_redirects_and_challenges(seed: int) -> None:
     random = Random(seed)
     system = await world_of(random)
     naive = Naive(list(manifests(system.world)), system.gateway)

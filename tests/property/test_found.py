@@ -18,13 +18,13 @@ GROUP = Put("security_group", NAMES[0], {"security_group_entries": {"policy_rule
 FOUR_BYTES = Apply(Put("global_system_config", ("default-global-system-config",), SYSTEMS[2]))
 
 
-async def test_a_list_that_names_an_owned_route_target_does_not_take_it_from_its_owner() -> None:
+async def test_a_list_does_not_take_a_route_target_from_its_owner() -> None:
     """A shared and an owned claim on one object were a dispute, and the owner had no route target at all."""
     lists = {"export_route_target_list": {"route_target": ["target:64512:8000103"]}}
     await live([PROJECT, Put("virtual_network", NAMES[0], lists)], [Settle()])
 
 
-async def test_a_foreign_list_of_a_group_that_was_replaced_makes_way_for_the_new_groups_own() -> None:
+async def test_a_foreign_list_of_a_replaced_group_gives_way_to_the_new_groups_list() -> None:
     """An adopted list kept its parent, which was gone."""
     await live([PROJECT, GROUP], [ForeignList(1, "ingress"), Replace(GROUP)])
 
@@ -34,7 +34,7 @@ async def test_what_must_wait_for_a_held_intent_waits_without_turning_round() ->
     await live([], [Settle(), Spoil("project", 2, b""), Restart(settle=False), FOUR_BYTES, Settle()])
 
 
-async def test_a_route_target_that_only_a_users_router_keeps_is_given_to_the_routers_instances() -> None:
+async def test_a_route_target_that_only_a_users_router_keeps_reaches_its_instances() -> None:
     """It was taken for one that is about to go, although the router's reference keeps it from going."""
     network, other = NAMES[:2]
     port = Put(
@@ -74,7 +74,7 @@ async def test_a_given_number_is_kept_for_its_owner_until_that_comes() -> None:
     assert targets == [["target:64512:8000100"]]
 
 
-async def test_a_number_is_asked_for_though_the_fact_of_a_bgp_server_bears_the_uuid_of_its_instance() -> None:
+async def test_a_bgp_servers_fact_leaves_its_instances_allocation_request_open() -> None:
     """After a restart the fact was evaluated after the routing instance, and took its open request away."""
     network = NAMES[1]
     port = Put(

@@ -62,7 +62,7 @@ class Tried(NamedTuple):
         assert self.counts["objects"] >= least and not poor, f"too little was tried: {self.counts}"
 
 
-def test_contrail_parts_are_gone_without_a_source_of_each_reason_and_stay_without_the_rest() -> None:
+def test_contrail_parts_depend_on_one_source_of_each_reason_and_nothing_else() -> None:
     tried = Tried("provenance of contrail", Counter())
 
     @unshrunk(0.08)
@@ -84,7 +84,7 @@ async def _ask_tenants(begin: Sequence[Put], chance: random.Random, counts: Coun
     await _ask(simulated_system.LOADED, offline, chance, counts)
 
 
-def test_ambassador_elements_are_gone_without_a_source_of_each_reason_and_stay_without_the_rest() -> None:
+def test_ambassador_elements_depend_on_one_source_of_each_reason_and_nothing_else() -> None:
     tried = Tried("provenance of ambassador", Counter())
 
     @unshrunk(0.05)

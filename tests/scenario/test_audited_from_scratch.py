@@ -105,7 +105,7 @@ async def test_what_was_left_behind_is_reported_as_a_delete(system: ContrailSyst
     }
 
 
-async def test_a_reference_that_is_gone_is_reported_by_its_relation_and_a_stranger_is_not(
+async def test_the_audit_names_the_relation_of_a_lost_reference_and_no_foreign_object(
     system: ContrailSystem,
 ) -> None:
     await system.create("virtual_network", "blue:net")
@@ -118,7 +118,7 @@ async def test_a_reference_that_is_gone_is_reported_by_its_relation_and_a_strang
     }
 
 
-async def test_a_number_that_is_not_given_yet_shows_in_its_place_and_is_not_given(system: ContrailSystem) -> None:
+async def test_the_audit_shows_a_placeholder_for_a_missing_number_and_allocates_none(system: ContrailSystem) -> None:
     system.stop()
     await system.create("logical_router", "blue:router")
     numbers = await system.numbers()

@@ -131,7 +131,7 @@ async def test_the_autonomous_system_is_written_again_and_other_parameters_stay(
     assert (await mesh.parameters("r1"))["autonomous_system"] == 7
 
 
-async def test_a_router_of_another_vendor_has_the_autonomous_system_that_its_user_wrote_with_the_vendor(
+async def test_another_vendors_router_keeps_the_autonomous_system_that_its_user_wrote(
     mesh: Mesh,
 ) -> None:
     """Parameters are written as a whole: what stands there is the user's from then on (docs/engine.md §5.1)."""
@@ -187,7 +187,7 @@ async def test_sessions_that_users_made_with_others_are_theirs(mesh: Mesh) -> No
         pytest.param({"session": [{"attributes": [{}]}]}, "", id="the same, shorter"),
     ],
 )
-async def test_a_session_with_another_system_stays_unless_it_looks_like_a_link_that_was_left(
+async def test_a_session_with_another_system_stays_unless_it_looks_like_an_old_link(
     mesh: Mesh, attribute: Any, peers: str
 ) -> None:
     await mesh.add("mx", vendor="juniper", autonomous_system=65000)
@@ -196,7 +196,7 @@ async def test_a_session_with_another_system_stays_unless_it_looks_like_a_link_t
     await mesh.check(r1=peers, mx="")
 
 
-async def test_a_link_that_is_made_again_and_again_where_the_mesh_wants_none_is_contended(mesh: Mesh) -> None:
+async def test_a_repeatedly_created_link_that_the_mesh_does_not_want_is_contended(mesh: Mesh) -> None:
     session = {"session": [{"attributes": [{"hold_time": 90}]}]}
     link = {"to": ["default-domain", *FABRIC_INSTANCE.split(":"), "r2"], "attr": session}
     star = {"to": ["default-domain", *FABRIC_INSTANCE.split(":"), "r3"], "attr": session}

@@ -52,7 +52,7 @@ def served(service: MemoryService) -> Served:
     return found
 
 
-async def test_a_gateway_serves_the_route_that_its_glob_covers_from_the_pods_that_are_selected(
+async def test_a_gateway_serves_the_route_of_its_glob_from_the_selected_pods(
     service: MemoryService,
 ) -> None:
     assert len(service.written) == 1

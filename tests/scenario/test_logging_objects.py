@@ -98,7 +98,7 @@ async def test_a_restart_writes_nothing_and_what_others_wrote_is_repaired(system
     assert await logged(system) == {("r1", 300), ("r2", 300)}
 
 
-async def test_rules_left_by_a_reference_that_went_while_nobody_compiled_are_removed_at_the_start(
+async def test_the_start_removes_rules_of_a_reference_that_was_deleted_before_it(
     system: ContrailSystem,
 ) -> None:
     await apply_slo(system, network_policy_refs=to("np"))

@@ -71,7 +71,7 @@ async def _held_over_a_restart(kind: str, exactly: bool) -> None:
         assert after == before.elements
 
 
-def test_what_a_held_mapping_led_to_stays_over_a_restart_although_the_history_is_compacted() -> None:
+def test_outputs_of_a_held_mapping_survive_a_restart_and_a_compacted_history() -> None:
     simulate(_held_and_compacted)
 
 

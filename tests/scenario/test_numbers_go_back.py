@@ -45,7 +45,7 @@ async def test_a_number_goes_back_after_its_route_target_is_deleted(
     assert target not in await system.stored("route_target")
 
 
-async def test_a_number_whose_former_route_target_a_network_names_goes_back_after_the_routers_own_is_deleted(
+async def test_a_routers_number_is_freed_though_a_network_names_its_former_target(
     system: ContrailSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under another autonomous system the former target is one like any other, and may be listed."""
@@ -67,7 +67,7 @@ async def test_a_number_whose_former_route_target_a_network_names_goes_back_afte
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-async def test_a_number_goes_back_although_a_user_keeps_another_route_target_that_its_router_listed(
+async def test_a_number_is_freed_though_a_user_keeps_another_listed_target(
     system: ContrailSystem, restarted: bool
 ) -> None:
     await system.create("virtual_network", "blue:net")

@@ -37,7 +37,7 @@ async def test_a_policy_is_on_the_primary_instance_while_the_network_attaches_it
     await system.check()
 
 
-async def test_a_reference_that_somebody_made_is_removed_and_one_that_was_removed_is_there_again(
+async def test_a_foreign_reference_is_removed_and_a_removed_one_is_restored(
     system: ContrailSystem,
 ) -> None:
     await system.create("routing_policy", "blue:rp")

@@ -68,7 +68,9 @@ async def foreign_list(system: ContrailSystem, name: str = LIST, **fields: Any) 
     return (await system.stored("access_control_list"))[f"default-domain:{name}"]
 
 
-async def test_a_list_without_mark_at_a_claimed_name_is_adopted_and_goes_with_its_group(system: ContrailSystem) -> None:
+async def test_an_unmarked_list_with_a_claimed_name_is_adopted_and_deleted_with_its_group(
+    system: ContrailSystem,
+) -> None:
     """docs/engine.md §5.6: lists are made by compilers alone, so it comes from a former one."""
     uuid = "55555555-5555-4555-8555-555555555555"
     adopted = await foreign_list(system, uuid=uuid)
@@ -205,7 +207,7 @@ async def test_a_users_reference_in_a_shared_list_is_no_business_of_ours(system:
     assert ours not in await system.stored("route_target")
 
 
-async def test_a_port_stays_in_the_instance_of_a_network_that_is_called_like_a_service(system: ContrailSystem) -> None:
+async def test_a_port_stays_in_the_instance_of_a_network_named_like_a_service(system: ContrailSystem) -> None:
     await system.create("virtual_network", "blue:service-net")
     network: dict[str, Any] = {"virtual_network_refs": [{"to": ["default-domain", "blue", "service-net"]}]}
     await system.create("virtual_machine_interface", "blue:port", parent_type="project", **network)

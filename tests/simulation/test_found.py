@@ -69,7 +69,7 @@ def test_what_went_with_a_restored_store_unseen_by_the_watch_is_made_again(pause
     simulate(in_service, [], history, seed=6087)
 
 
-def test_a_number_whose_grant_was_never_answered_goes_back_when_nobody_wishes_it_any_more() -> None:
+def test_an_allocation_whose_answer_was_lost_is_freed_when_nothing_requests_it() -> None:
     """Who is neither known to hold a number nor wishes one was not looked after."""
     history = [
         Happening(Repair(), 5.0),

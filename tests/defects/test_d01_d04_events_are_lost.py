@@ -66,7 +66,7 @@ async def test_d1_what_happens_while_the_watch_is_cut_is_seen() -> None:
         assert received(await anext(events)) == ["in-the-gap"]
 
 
-async def test_d2_after_a_compaction_the_world_is_listed_so_that_deletes_in_the_gap_show() -> None:
+async def test_d2_a_list_after_a_compaction_shows_deletes_in_the_gap() -> None:
     store = FaultyStore()
     await put(store, "stays", "goes")
     async with watching(store) as events:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).resolve().parents[2]
 
 
-async def test_d5_a_thousand_events_of_one_key_are_one_job_and_the_last_value_wins(box_system: BoxSystem) -> None:
+async def test_d5_a_thousand_events_of_one_key_make_one_job_with_the_last_value(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
     runs = box_system.engine.evaluator.runs
     for number in range(1_000):

@@ -37,7 +37,7 @@ def service(compilation: Compilation, read: ReadService) -> CompilerService:
     return build_service(configuration, installed(configuration), MemoryStore(), DryRun(), read)
 
 
-def test_d14_every_setting_of_the_compiler_is_used_or_is_said_to_be_passed_over() -> None:
+def test_d14_the_compiler_uses_every_setting_or_reports_it_as_ignored() -> None:
     assert {field.name for field in msgspec.structs.fields(Compilation)} == USED.keys() | PASSED_OVER
     for name in PASSED_OVER:
         assert f"``{name}``" in (Compilation.__doc__ or "")

@@ -45,7 +45,7 @@ async def test_a_probe_of_a_service_stays_open_while_nobody_is_let_in(live: Gate
         assert await live.service("/alive/more") == "status 500"
 
 
-async def test_addresses_that_are_denied_are_kept_out_and_so_is_everybody_by_a_broken_list(live: GatewaySystem) -> None:
+async def test_denied_addresses_are_kept_out_and_a_broken_list_keeps_everybody_out(live: GatewaySystem) -> None:
     async with backend("echo") as echo:
         await live.apply(serving(live, echo.port), module(ip_deny=[{"peer": "192.0.2.1"}]))
         assert await live.service("/") == "echo"

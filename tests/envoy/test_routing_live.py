@@ -111,7 +111,7 @@ async def test_insecure_requests_are_redirected_or_rejected_as_the_host_says(liv
         assert await live.service("/a", "route.test") == "one"
 
 
-async def test_what_comes_by_an_update_and_what_goes_by_a_delete_is_routed_at_once(live: GatewaySystem) -> None:
+async def test_an_update_and_a_delete_change_routing_at_once(live: GatewaySystem) -> None:
     async with backend("blue") as blue, backend("green") as green:
         changing = mapping("changing", "/a/", "blue")
         await live.apply(

@@ -164,7 +164,7 @@ async def test_a_bad_secret_hurts_only_itself(site: HandmadeSystem) -> None:
     await site.answers("/y/", "b")
 
 
-async def test_a_restarted_server_honours_what_was_rejected_for_an_envoy_that_never_heard_of_it(
+async def test_a_restarted_server_gives_a_new_envoy_the_last_accepted_route(
     site: HandmadeSystem, free_port: FreePort
 ) -> None:
     await site.write(route("x", "/x/", "b"))
@@ -182,7 +182,7 @@ async def test_a_restarted_server_honours_what_was_rejected_for_an_envoy_that_ne
         assert [one["name"] for one in server.status()["rejected"]] == ["x"]
 
 
-async def test_an_envoy_that_loses_its_server_goes_on_and_takes_up_with_the_next_one(
+async def test_an_envoy_that_loses_its_server_keeps_serving_and_joins_the_next(
     free_port: FreePort,
 ) -> None:
     store, port = MemoryStore(), free_port()

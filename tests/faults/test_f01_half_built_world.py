@@ -17,7 +17,7 @@ from tests.oracle.contrail import mark
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_f01_a_cold_start_on_a_half_built_world_writes_what_is_missing_drifted_or_orphaned_and_nothing_else(
+async def test_f01_a_cold_start_on_a_half_built_world_writes_only_the_differences(
     bench: ProcessSystem,
 ) -> None:
     world, chance = bench.world, seeded()

@@ -22,7 +22,7 @@ from tests.support.waiting import until_true
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_f04_a_delete_that_no_event_shows_is_found_and_counted_and_leaves_no_orphan(
+async def test_f04_a_relist_finds_and_counts_a_delete_without_an_event(
     own_bench: ProcessSystem,
 ) -> None:
     bench, world = own_bench, own_bench.world

@@ -38,7 +38,7 @@ async def test_f06_a_transaction_whose_response_was_cut_is_applied_whole_or_not_
     await check(bench, compiler, BASE.patience)
 
 
-async def test_f06_of_two_transactions_in_fragments_the_one_that_was_cut_is_not_applied_by_half(
+async def test_f06_no_half_of_a_cut_fragmented_transaction_is_applied(
     bench: ProcessSystem,
 ) -> None:
     """Both come in one response of over 1.5 MB, which etcd sends in fragments; the cut is behind the first of them, in

@@ -23,7 +23,7 @@ bound of once a second holds for each of them."""
 _CONVERGED_WITHIN = 5.0 if FULL else PATIENCE
 
 
-async def test_f08_a_connection_that_flaps_is_met_with_back_off_and_costs_nothing_that_grows(
+async def test_f08_a_flapping_connection_causes_back_off_and_no_growth(
     bench: ProcessSystem,
 ) -> None:
     world = bench.world

@@ -39,7 +39,7 @@ class Burst(NamedTuple):
     stale: float
 
 
-async def test_f14_after_a_burst_the_last_values_win_and_it_cost_no_more_than_what_it_changed(
+async def test_f14_a_burst_ends_with_the_last_values_and_costs_only_its_changes(
     bench: ProcessSystem,
 ) -> None:
     """An intent is evaluated at most once for each revision that affects it, and fewer times if it lags behind."""

@@ -126,7 +126,7 @@ async def test_drift_of_a_time_without_a_compiler_is_repaired_at_its_start(fault
     await faulty.check()
 
 
-async def test_a_list_that_others_made_at_the_name_of_ours_is_adopted_without_a_write(faulty: FaultySystem) -> None:
+async def test_a_foreign_list_with_our_name_is_adopted_without_a_write(faulty: FaultySystem) -> None:
     """Such as an older compiler left: one that is right stays as it is, to its revision; when it goes, ours comes."""
     await faulty.create("security_group", "taken")
     name = "ingress-access-control-list"

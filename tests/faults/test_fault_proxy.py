@@ -95,7 +95,7 @@ async def test_a_blackhole_keeps_one_way_back_and_loses_nothing(proxy: FaultProx
     await end(stream)
 
 
-async def test_a_cut_comes_after_so_many_bytes_of_the_answer_and_may_reject_from_then_on(proxy: FaultProxy) -> None:
+async def test_a_cut_happens_after_a_number_of_bytes_and_may_reject_afterwards(proxy: FaultProxy) -> None:
     stream = await connected(proxy)
     await said(stream, b"hello")
     proxy.cut_inside(30_000, reject=True)

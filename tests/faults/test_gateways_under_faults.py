@@ -67,7 +67,7 @@ async def _change_all(load: Gateway, gone: int = 5) -> None:
     await load.sync(load.extra())
 
 
-async def test_f02_a_compiler_of_a_gateway_that_is_killed_at_crash_points_costs_nothing_but_time(
+async def test_f02_kills_at_crash_points_cost_a_gateways_compiler_only_time(
     gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, _ = gateway
@@ -82,7 +82,7 @@ async def test_f02_a_compiler_of_a_gateway_that_is_killed_at_crash_points_costs_
     await check(bench, await bench.restarted(), KILL_PATIENCE)
 
 
-async def test_f03_all_that_was_compacted_while_a_gateways_compiler_was_away_shows_in_one_listing(
+async def test_f03_one_listing_shows_what_was_compacted_while_a_gateways_compiler_was_away(
     gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, compiler = gateway
@@ -99,7 +99,7 @@ async def test_f03_all_that_was_compacted_while_a_gateways_compiler_was_away_sho
     await check(bench, compiler, KILL_PATIENCE)
 
 
-async def test_f06_a_transaction_over_many_mappings_that_was_cut_is_applied_whole_or_not_at_all(
+async def test_f06_a_cut_transaction_over_many_mappings_is_applied_whole_or_not(
     gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, compiler = gateway

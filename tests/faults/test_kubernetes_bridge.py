@@ -149,7 +149,7 @@ async def test_an_api_server_that_is_empty_for_a_while_deletes_nothing(system: M
     await system.assert_second_pass_writes_nothing()
 
 
-async def test_an_api_server_that_was_restored_from_a_backup_deletes_nothing_until_that_is_approved(
+async def test_a_restored_api_server_deletes_nothing_without_approval(
     system: MirroredSystem,
 ) -> None:
     async with system.bridge() as bridge:

@@ -45,7 +45,7 @@ async def test_a_group_that_is_made_anew_under_its_name_gets_lists_of_its_own(wo
     await world.assert_compiled()
 
 
-async def test_a_network_that_is_made_anew_under_its_name_gets_a_number_of_its_own(world: LiveSystem) -> None:
+async def test_a_network_created_again_under_its_name_gets_a_new_number(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await world.settle(service)
         before = await world.numbers()
@@ -81,9 +81,7 @@ async def test_our_references_never_stand_in_the_way_of_a_users_delete(world: Li
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_a_storm_of_changes_with_restarts_in_it_ends_as_a_compile_of_its_end(
-    world: LiveSystem, seed: int
-) -> None:
+async def test_a_storm_of_changes_and_restarts_equals_a_compile_of_the_last_state(world: LiveSystem, seed: int) -> None:
     """Names from a pool of five, so that things refer to each other, come again and meet on one instance. Any number of
     histories in simulated time: tests/simulation; with faults besides: tests/chaos."""
     chance = random.Random(seed)

@@ -34,7 +34,7 @@ async def world_on_fresh_etcd(
         yield made
 
 
-async def test_malformed_json_is_reported_deletes_nothing_and_holds_up_nothing_else_also_over_a_restart(
+async def test_malformed_json_is_reported_and_affects_nothing_else_over_a_restart(
     world: LiveSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with world.compiling() as service:

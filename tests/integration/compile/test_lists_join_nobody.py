@@ -50,7 +50,7 @@ async def test_networks_that_come_and_go_under_a_listed_number_are_joined_with_n
     await world.assert_compiled()
 
 
-async def test_a_route_target_under_the_next_number_and_a_router_that_refers_to_it_join_nobody(
+async def test_a_router_that_refers_to_the_next_automatic_route_target_joins_nobody(
     world: LiveSystem,
 ) -> None:
     """The network that would have got it has the next number, and goes back to its first once that one is deleted."""

@@ -34,7 +34,7 @@ async def test_star_16_what_was_deleted_while_the_compiler_was_down_is_cleaned_u
     await world.assert_compiled()
 
 
-async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_object_is_repaired(
+async def test_star_17_passes_and_restarts_write_nothing_and_repair_a_deleted_object(
     world: LiveSystem,
 ) -> None:
     """Groups, routers and configured targets; counted at the server, numbers included."""

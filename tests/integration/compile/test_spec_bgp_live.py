@@ -43,7 +43,7 @@ async def test_star_24_a_full_mesh_becomes_a_star_and_survives_a_restart(world: 
     await world.assert_compiled()
 
 
-async def test_star_25_a_bgp_service_has_a_client_a_server_and_a_port_while_it_has_an_interface(
+async def test_star_25_a_bgp_service_with_an_interface_has_client_server_and_port(
     world: LiveSystem,
 ) -> None:
     subnet = {"subnet": {"ip_prefix": "10.0.0.0", "ip_prefix_len": 24}, "default_gateway": "10.0.0.254"}

@@ -104,7 +104,7 @@ async def test_star_7_a_group_by_its_whole_way_and_back(world: LiveSystem) -> No
     assert await world.rules("sg_name", "egress", project) is None
 
 
-async def test_star_8_a_group_that_is_deleted_leaves_the_rules_of_those_that_name_it(world: LiveSystem) -> None:
+async def test_star_8_a_deleted_group_disappears_from_the_rules_that_name_it(world: LiveSystem) -> None:
     async with world.compiling() as service:
         uuid = await world.create("security_group", "sg", **rules(rule(R1, LOCAL, LOCAL)))
         await world.create(
@@ -125,7 +125,7 @@ async def test_star_8_a_group_that_is_deleted_leaves_the_rules_of_those_that_nam
     assert await world.rules("sg_referring", "egress") == egress
 
 
-async def test_star_18_rules_that_name_groups_to_come_are_healed_when_these_come_and_go(world: LiveSystem) -> None:
+async def test_star_18_rules_follow_the_groups_that_they_name_as_these_come_and_go(world: LiveSystem) -> None:
     async with world.compiling() as service:
         to_both = rules(rule(R1, LOCAL, group("sg-2")), rule(R2, LOCAL, group("sg-3")))
         one = await world.create("security_group", "sg-1", **to_both)

@@ -94,7 +94,7 @@ async def test_star_4_a_users_own_route_target_on_a_router_is_respected(world: L
     await world.assert_compiled()
 
 
-async def test_a_route_target_that_a_user_adds_to_a_router_later_takes_the_place_of_its_own(world: LiveSystem) -> None:
+async def test_a_users_later_route_target_replaces_the_routers_own(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await network(world, "v")
         await interface(world, "i", "v")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -54,7 +55,7 @@ class Connection:
         self._addresses = Addresses(endpoint.urls, "API server")
         # Nothing is read from the environment: a proxy or .netrc for other programs would get the token.
         self._client = httpx2.AsyncClient(
-            transport=transport or RotatingTransport(endpoint),
+            transport=transport or RotatingTransport(endpoint.url, endpoint.stamps, partial(_opened, endpoint)),
             trust_env=False,
             # Waiting for a free connection has no limit: the other timeouts limit those that use one.
             timeout=httpx2.Timeout(endpoint.answer_seconds, connect=endpoint.connect_seconds, pool=None),
@@ -106,6 +107,21 @@ class Connection:
             raise Unavailable(f"no connection to {base}: {described(error)}") from None
         except httpx2.HTTPError as error:
             raise UnknownOutcome(f"{method} {path}: no answer: {described(error)}{_hint(error, base)}") from None
+
+
+def _opened(endpoint: Endpoint) -> httpx2.AsyncHTTPTransport:
+    connections = endpoint.batches + endpoint.singles
+    return httpx2.AsyncHTTPTransport(
+        verify=endpoint.tls(),
+        trust_env=False,
+        retries=1,  # of making a connection; httpx never repeats what it has begun to send
+        limits=httpx2.Limits(
+            max_connections=connections,
+            max_keepalive_connections=connections,
+            # Below the 5 s after which uvicorn closes an idle connection: a request that meets the closing is lost.
+            keepalive_expiry=4.0,
+        ),
+    )
 
 
 def _hint(error: httpx2.HTTPError, base: str) -> str:

@@ -1,7 +1,8 @@
-"""Opens new TLS connections to the API server when certificate files have been replaced.
+"""Opens new TLS connections to a server when files for them have been replaced.
 
 Why it exists: certificates that are valid for a day must not require a restart every day. A request that finds changed
-files uses new connections; requests under way end on the old ones. ``connection`` sends; ``Endpoint`` reads the files.
+files uses new connections; requests under way end on the old ones. ``connection`` sends to the API server, and the
+Kubernetes bridge to its cluster; what they read the files for is up to them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 
 import httpx2
 
-from .endpoint import Endpoint
+from intentc.model import InvalidInput
+from intentc.model.files import Stamp
 
 _LOG = logging.getLogger(__name__)
 
@@ -26,16 +28,25 @@ class _Generation:
 
 
 class RotatingTransport(httpx2.AsyncBaseTransport):
-    """A transport to ``endpoint``. The constructor raises ``OSError`` if the TLS files can't be used."""
+    """A transport to ``server``, a name for the log. ``stamps``: when the files were last written; ``open_anew`` reads
+    them and makes connections, also in the constructor: it raises ``OSError`` or ``InvalidInput``."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self._stamps = endpoint.stamps()
-        self._current = _Generation(_transport(endpoint))
+    def __init__(
+        self,
+        server: str,
+        stamps: Callable[[], tuple[Stamp, ...]],
+        open_anew: Callable[[], httpx2.AsyncBaseTransport],
+    ) -> None:
+        self._server = server
+        self._stamps_now = stamps
+        self._open_anew = open_anew
+        self._stamps = stamps()
+        self._current = _Generation(open_anew())
         self._retired: set[_Generation] = set()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        generation = await self._latest()
+        await self.refresh()
+        generation = self._current
         generation.under_way += 1
         try:
             response = await generation.transport.handle_async_request(request)
@@ -51,22 +62,22 @@ class RotatingTransport(httpx2.AsyncBaseTransport):
             await generation.transport.aclose()
         self._retired.clear()
 
-    async def _latest(self) -> _Generation:
-        stamps = self._endpoint.stamps()
+    async def refresh(self) -> None:
+        """Use new connections from now on if files have changed."""
+        stamps = self._stamps_now()
         if stamps == self._stamps:
-            return self._current
+            return
         self._stamps = stamps
         try:
-            fresh = _Generation(_transport(self._endpoint))
-        except OSError as error:
+            fresh = _Generation(self._open_anew())
+        except (OSError, InvalidInput) as error:
             # Half of a pair may have been replaced: the other half will be another change.
-            _LOG.warning("the TLS files for %s can't be used, the former ones stay: %s", self._endpoint.url, error)
-            return self._current
-        _LOG.info("the TLS files for %s have changed: new connections use them", self._endpoint.url)
+            _LOG.warning("the TLS files for %s can't be used, the former ones stay: %s", self._server, error)
+            return
+        _LOG.info("the TLS files for %s have changed: new connections use them", self._server)
         former, self._current = self._current, fresh
         self._retired.add(former)
         await self._close_if_idle(former)
-        return self._current
 
     async def _ended(self, generation: _Generation) -> None:
         generation.under_way -= 1
@@ -77,21 +88,6 @@ class RotatingTransport(httpx2.AsyncBaseTransport):
         if not generation.under_way and generation in self._retired:
             self._retired.remove(generation)
             await generation.transport.aclose()
-
-
-def _transport(endpoint: Endpoint) -> httpx2.AsyncHTTPTransport:
-    connections = endpoint.batches + endpoint.singles
-    return httpx2.AsyncHTTPTransport(
-        verify=endpoint.tls(),
-        trust_env=False,
-        retries=1,  # of making a connection; httpx never repeats what it has begun to send
-        limits=httpx2.Limits(
-            max_connections=connections,
-            max_keepalive_connections=connections,
-            # Below the 5 s after which uvicorn closes an idle connection: a request that meets the closing is lost.
-            keepalive_expiry=4.0,
-        ),
-    )
 
 
 class _Answer(httpx2.AsyncByteStream):

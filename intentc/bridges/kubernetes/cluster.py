@@ -4,9 +4,6 @@ Why it exists: no client on PyPI resumes a watch after a cut or notices a silent
 (docs/adr/0020-own-kubernetes-client.md has the measurements). Here are only the calls that the bridge makes. Files that
 were replaced, and tokens that ended, are taken without a restart. ``kind_watcher`` and the writers decide what to ask;
 ``loading/kubeconfig.py`` reads how a cluster is reached; ``credentials`` has the tokens.
-
-I/O: HTTP to the cluster, reads of the files of its credentials and of their times, a temporary file for a certificate
-that is no file, and the log. State: the connections, the credentials, and the times of their files.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ import httpx2
 import msgspec
 
 from intentc.loading.kubeconfig import ClusterAccess
-from intentc.model import InvalidInput, described
+from intentc.model import described
 from intentc.model.files import stamps
 from intentc.reconcile.backoff import Backoff, retry_after
 from intentc.reconcile.failures import (
@@ -40,6 +37,7 @@ from intentc.reconcile.failures import (
     Unavailable,
 )
 from intentc.writing.bounded import UNCOMPRESSED, AnswerTooLarge, check_uncompressed, read, received
+from intentc.writing.rotating import RotatingTransport
 
 from .credentials import Credentials
 
@@ -79,10 +77,15 @@ class Cluster:
     def __init__(self, access: Callable[[], ClusterAccess]) -> None:
         self._read = access
         self._access = access()
-        self._stamps = stamps(self._access.files)
         self._credentials = Credentials(self._access)
-        self._client = _client(self._access)
-        self._retired: httpx2.AsyncClient | None = None
+        self._transport = RotatingTransport(self.server, lambda: stamps(self._access.files), self._opened)
+        self._client = httpx2.AsyncClient(
+            transport=self._transport,
+            trust_env=False,
+            timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS, pool=None),
+            headers={"Accept": "application/json", "User-Agent": "intentc-kubernetes", **UNCOMPRESSED},
+            follow_redirects=False,
+        )
 
     @property
     def server(self) -> str:
@@ -105,9 +108,9 @@ class Cluster:
         content = None if body is None else msgspec.json.encode(body)
         headers = {"Content-Type": content_type} if content is not None else {}
         for again in (True, False):
-            client = await self._current()
+            await self._transport.refresh()
             try:
-                request = client.build_request(
+                request = self._client.build_request(
                     method,
                     self._access.server + path,
                     params=dict(parameters or {}),
@@ -115,7 +118,7 @@ class Cluster:
                     headers={**headers, **await self._credentials.header()},
                     extensions=self._extensions(),
                 )
-                sent = client.send(request, stream=True)
+                sent = self._client.send(request, stream=True)
                 answer = await received(sent, most=LARGEST_ANSWER, seconds=_WHOLE_ANSWER_SECONDS)
             except httpx2.HTTPError as error:
                 raise self._unavailable(error) from None
@@ -131,9 +134,9 @@ class Cluster:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """The pieces of a watch's answer. They end with the answer; ``Failure`` is raised for an answer that is
         none, for a cut, and after ``silence`` seconds without a byte."""
-        client = await self._current()
+        await self._transport.refresh()
         timeout = httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS, read=silence, pool=None)
-        request = client.build_request(
+        request = self._client.build_request(
             "GET",
             self._access.server + path,
             params=dict(parameters),
@@ -142,7 +145,7 @@ class Cluster:
             extensions=self._extensions(),
         )
         try:
-            answer = await client.send(request, stream=True)
+            answer = await self._client.send(request, stream=True)
             try:
                 if not answer.is_success:
                     if answer.status_code == HTTPStatus.UNAUTHORIZED:
@@ -164,31 +167,23 @@ class Cluster:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._client.aclose()
-        if self._retired is not None:
-            await self._retired.aclose()
 
     def _extensions(self) -> dict[str, Any]:
         name = {"sni_hostname": self._access.server_name} if self._access.server_name else {}
         return {**name, "trace": _Opening()}
 
-    async def _current(self) -> httpx2.AsyncClient:
-        """The client; a new one if a file was replaced."""
-        now = stamps(self._access.files)
-        if now != self._stamps:
-            self._stamps = now
-            try:
-                access = self._read()
-                client = _client(access)
-            except (InvalidInput, OSError) as error:
-                # Half of a pair may have been replaced: the other half will be another change.
-                _LOG.warning("the files for %s can't be used, the former ones stay: %s", self.server, error)
-                return self._client
-            former, self._retired = self._retired, self._client
-            self._access, self._client, self._credentials = access, client, Credentials(access)
-            self._stamps = stamps(access.files)
-            if former is not None:
-                await former.aclose()
-        return self._client
+    def _opened(self) -> httpx2.AsyncHTTPTransport:
+        """Connections with the files as they are now. Raises ``OSError`` or ``InvalidInput``."""
+        access = self._read()
+        opened = httpx2.AsyncHTTPTransport(
+            verify=_tls(access),
+            trust_env=False,
+            proxy=access.proxy or None,
+            # One connection for each watch, and a few for the other requests.
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=30.0),
+        )
+        self._access, self._credentials = access, Credentials(access)
+        return opened
 
     def _unavailable(self, error: httpx2.HTTPError) -> Failure:
         if isinstance(error, AnswerTooLarge):
@@ -255,20 +250,6 @@ def _phrase(status: int) -> str:
         return HTTPStatus(status).phrase
     except ValueError:
         return "no words"
-
-
-def _client(access: ClusterAccess) -> httpx2.AsyncClient:
-    """Raises ``OSError`` for files that can't be used."""
-    return httpx2.AsyncClient(
-        verify=_tls(access),
-        trust_env=False,
-        proxy=access.proxy or None,
-        timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS, pool=None),
-        # One connection for each watch, and a few for the other requests.
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=30.0),
-        headers={"Accept": "application/json", "User-Agent": "intentc-kubernetes", **UNCOMPRESSED},
-        follow_redirects=False,
-    )
 
 
 def _tls(access: ClusterAccess) -> ssl.SSLContext:

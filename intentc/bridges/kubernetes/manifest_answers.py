@@ -4,16 +4,12 @@ An answer is a resource ``observed``; a manifest ends when its finalizer is remo
 input of the compile, so ``differ`` says whether one of its fields changes; and until etcd shows a write, its manifest
 is not looked at again, since the next decision depends on it. After a write that failed, ``manifest_reconciler``
 decides again at once, and the same write waits for the back-off. ``stored_manifests`` knows what is stored.
-
-State: the next write of each manifest, and the last one if it failed; the writes that etcd has not shown yet, up to
-which revision etcd is known, and counters.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
@@ -23,18 +19,12 @@ from intentc.model import Key, Schema, kebab
 from intentc.model.manifest import manifest_uuid
 from intentc.model.metadata import FINALIZERS
 from intentc.outgoing import FINALIZER, MANIFEST, OBSERVED, Restored
-from intentc.reconcile import Loop, open_while
-from intentc.reconcile.backoff import Backoff
-from intentc.reconcile.failures import Fenced
 from intentc.writing import Written
-from intentc.writing.http import MirrorService
 
+from .fenced_writer import FencedService, FencedWriter
 from .stored_manifests import Answer, FqName, Manifest
 
 _LOG = logging.getLogger(__name__)
-_UNDER_WAY = 400
-"""Writes at once: four full requests."""
-_AGAIN = Backoff(0.2, 30.0)
 
 
 class _Planned(NamedTuple):
@@ -49,54 +39,20 @@ class _Planned(NamedTuple):
     fence: str
 
 
-class ManifestAnswers:
-    """Writes answers. ``schema`` declares their fields; ``fence``: the present one, None while this process may not
-    write; ``fenced`` is called with one that the API server rejects; ``look`` with the name of a manifest that is to be
+class ManifestAnswers(FencedWriter[FqName]):
+    """Writes answers. ``schema`` declares their fields; ``look`` is called with the name of a manifest that is to be
     looked at again."""
 
-    def __init__(
-        self,
-        writer: MirrorService,
-        schema: Schema,
-        fence: Callable[[], str | None],
-        fenced: Callable[[str], None],
-        look: Callable[[FqName], None],
-    ) -> None:
-        self.counters: Counter[str] = Counter()
-        self.last_error = ""
-        self._writer = writer
+    def __init__(self, service: FencedService, schema: Schema, look: Callable[[FqName], None]) -> None:
+        super().__init__(service, look)
         self._fields = tuple(schema.kind(OBSERVED).properties)
         self._collections = {kind: f"/{kebab(schema.kind(kind).plural)}" for kind in (OBSERVED, MANIFEST)}
-        self._fence = fence
-        self._fenced = fenced
-        self._look = look
         self._planned: dict[FqName, _Planned] = {}
         self._tried: dict[FqName, _Planned] = {}
-        self._awaited: dict[FqName, int] = {}
-        self._applied = 0
-        self.loop: Loop[FqName] = Loop(
-            self._write,
-            workers=_UNDER_WAY,
-            gate=open_while(lambda: fence() is not None),
-            backoff=_AGAIN,
-            on_failure=self._note_failure,
-        )
-
-    @property
-    def idle(self) -> bool:
-        """Whether etcd has shown all that was written."""
-        return self.loop.idle and not self._awaited
 
     def is_pending(self, name: FqName) -> bool:
         """Whether a write about this manifest is under way, or etcd has not shown it."""
         return name in self.loop.queue.working or name in self._awaited
-
-    def applied(self, revision: int) -> None:
-        """Note that everything in etcd up to ``revision`` is known."""
-        self._applied = revision
-        for name in [name for name, awaited in self._awaited.items() if awaited <= revision]:
-            del self._awaited[name]
-            self._look(name)
 
     def differ(self, found: Mapping[str, Any], answer: Answer | None) -> bool:
         """Whether an answer says something else than the one that is stored."""
@@ -139,7 +95,7 @@ class ManifestAnswers:
         self._planned[name] = planned
         self.loop.add(name, unchanged=self._tried.get(name) == planned)
 
-    def _write(self, name: FqName) -> Coroutine[Any, Any, None] | None:
+    def _begin(self, name: FqName) -> Coroutine[Any, Any, None] | None:
         planned = self._planned.pop(name, None)
         if planned is None:
             self._tried.pop(name, None)
@@ -149,10 +105,9 @@ class ManifestAnswers:
             self._look(name)
             return None
         self._tried[name] = planned
-        # Begun here, so that writes that begin together share requests.
-        return self._finish(name, planned, self._begin(planned))
+        return self._finish(name, planned, self._send(planned))
 
-    def _begin(self, planned: _Planned) -> asyncio.Future[Written]:
+    def _send(self, planned: _Planned) -> asyncio.Future[Written]:
         _, key, body, revision, mask, fence = planned
         if revision is None:
             return self._writer.create(key, self._collections[key.kind], body or b"", fence)
@@ -161,18 +116,9 @@ class ManifestAnswers:
         return self._writer.update(key, body, fence, revision, mask)
 
     async def _finish(self, name: FqName, planned: _Planned, future: asyncio.Future[Written]) -> None:
-        try:
-            written = await future
-        except Fenced:
-            self._fenced(planned.fence)
-            raise
+        await self._written(name, future, planned.fence)
         del self._tried[name]
         self.counters[planned.counter] += 1
-        self.last_error = ""
-        if written.revision is not None and written.revision > self._applied:
-            self._awaited[name] = written.revision
-        else:
-            self._look(name)
 
     def _note_failure(self, name: FqName, error: Exception) -> None:
         if str(error) != self.last_error:

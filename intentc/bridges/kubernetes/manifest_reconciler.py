@@ -27,12 +27,12 @@ from intentc.outgoing import INSTALLATION_LABEL, Step, differences, next_step, o
 from intentc.reconcile import Loop, RequeueAfter, Result, open_while
 from intentc.reconcile.backoff import Backoff
 from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Unavailable
-from intentc.writing.http import MirrorService
 
 from . import applying
 from .applying import NotAsExpected, words_of
 from .cluster import Cluster, NotServed
 from .events import Events
+from .fenced_writer import FencedService
 from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness
 from .made_objects import Body, GroupVersionKind, MadeObjects, sort_of, uid_of
@@ -71,7 +71,8 @@ class NotCarriedOut(Failure):
 
 
 class ManifestReconciler:
-    """Carries out the manifests of one installation. ``fence``: the present one, None while this process may not write;
+    """Carries out the manifests of one installation.
+
     ``lacks_finalizer``: whether the cluster's object with a uuid lacks a finalizer that its copy has; ``declared``: the
     sorts of objects that compilers make; ``not_served_seconds``: a kind that the cluster lacks for so long does not
     exist there; ``at_once``: how many manifests of one phase are carried out at the same time."""
@@ -81,9 +82,7 @@ class ManifestReconciler:
         cluster: Cluster,
         installation: str,
         schema: Schema,
-        writer: MirrorService,
-        fence: Callable[[], str | None],
-        fenced: Callable[[str], None],
+        service: FencedService,
         doubt: Callable[[], Awaitable[str]],
         events: Events,
         lacks_finalizer: Callable[[str], bool],
@@ -98,10 +97,10 @@ class ManifestReconciler:
         self.stored = StoredManifests(installation)
         self.objects = MadeObjects()
         self.kinds = MadeKinds(cluster, installation, self._apply_findings, doubt, declared)
-        self.answers = ManifestAnswers(writer, schema, fence, fenced, self._look)
+        self.answers = ManifestAnswers(service, schema, self._look)
         self._cluster = cluster
         self._installation = installation
-        self._fence = fence
+        self._fence = service.fence
         self._events = events
         self._lacks_finalizer = lacks_finalizer
         self._not_served_seconds = not_served_seconds
@@ -118,7 +117,7 @@ class ManifestReconciler:
         self.loop: Loop[FqName] = Loop(
             self._begin,
             workers=at_once,
-            gate=open_while(lambda: fence() is not None),
+            gate=open_while(lambda: service.fence() is not None),
             backoff=_REJECTED,
             order=self._order,
             stage=lambda name: self._order(name)[:2],

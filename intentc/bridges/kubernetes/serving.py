@@ -37,6 +37,7 @@ from .compiled_problems import CompiledProblems
 from .copy_writer import CopyWriter
 from .discovery import Served
 from .events import Events, Regarding
+from .fenced_writer import FencedService
 from .informer import Complete, Deleted, Finding, Put
 from .kind_watcher import KindTask, KindWatcher, Phase
 from .made_objects import GroupVersionKind
@@ -102,7 +103,8 @@ class Bridge(LeadingProcess):
         self.revision = 0
         """Up to which etcd is applied."""
         self.mirror = Mirror(settings.limits)
-        self.copy_writer = CopyWriter(self.mirror, writer, self._fence, self.election.invalidate)
+        service = FencedService(writer, self._fence, self.election.invalidate)
+        self.copy_writer = CopyWriter(self.mirror, service)
         projectors = {kind.name: Projector(kind, settings.finalizers, settings.installation) for kind in kinds}
         statuses = {kind.name: kind.status for kind in kinds if kind.status is not None and not kind.status.is_input}
         self.reporter = Reporter(cluster, statuses, self._served, self._may_write)
@@ -119,7 +121,7 @@ class Bridge(LeadingProcess):
         self.cluster = cluster
         self.identity = ClusterIdentity(cluster)
         self.tasks: dict[str, KindTask] = {}
-        self.reconciler = self._reconciler(cluster, writer, schema, settings)
+        self.reconciler = self._reconciler(cluster, service, schema, settings)
         self._kinds = kinds
         self._projectors: Mapping[str, Projector] = projectors
         self._followed = FOLLOWED.union(projectors)
@@ -141,7 +143,7 @@ class Bridge(LeadingProcess):
         )
 
     def _reconciler(
-        self, cluster: Cluster, writer: MirrorService, schema: Schema | None, settings: Settings
+        self, cluster: Cluster, service: FencedService, schema: Schema | None, settings: Settings
     ) -> ManifestReconciler | None:
         """What carries out manifests; None if no compiler makes any."""
         if schema is None or not schema.kinds.keys() >= FOLLOWED:
@@ -150,9 +152,7 @@ class Bridge(LeadingProcess):
             cluster,
             settings.installation,
             schema,
-            writer,
-            self._fence,
-            self.election.invalidate,
+            service,
             self.identity.ask,
             self.events,
             self.finalizers.lacks,

@@ -1,10 +1,10 @@
 """Requests allocations from the API server's allocator for intents, and frees them (docs/engine.md §8).
 
 The owner of an allocation is ``installation/uuid of the intent/purpose``. Requests are made before objects are written.
-An allocation is freed when two things are true: its owner is absent, or asks for it no longer; and no stored object may
-show its value. The second is true when the deletion of what was made for the owner is acknowledged, and so is the write
-of each object on which the owner changed its claims; ``marked_objects`` knows that. The compilers decide what
-allocations are used for; the API server decides who holds which.
+An allocation is freed when its owner is absent or no longer requests it, and no stored object may show its value. The
+latter holds once the deletion of everything made for the owner is acknowledged, and the write of each object on which
+the owner changed its claims; ``marked_objects`` tracks that. The compilers decide what allocations are used for; the
+API server decides who holds which.
 
 It requests and frees only with permission; the read of all allocations (``load``) needs none.
 """
@@ -55,9 +55,9 @@ _ALL = Entry("", "")
 
 
 class Allocations:
-    """Serves the allocator entries that need work, each on its own: a rejected one delays no other.
+    """Works on allocator entries, each on its own, so a rejected one delays no other.
 
-    An allocation that was given or freed is a change of what intents read: ``jobs`` gets them."""
+    When an allocation is given or freed, the intents that read it are enqueued in ``jobs``."""
 
     def __init__(
         self,
@@ -129,9 +129,8 @@ class Allocations:
             self._phases.happened(Happened.INPUTS)
 
     def release_unneeded(self) -> None:
-        """Free the allocations whose owners don't exist (any more), or were evaluated before a load found them. Called
-        once the world is listed: what was known of objects may have changed without an event, so the others that are to
-        be freed are checked again as well."""
+        """Free allocations whose owners don't exist, or were evaluated before a load found the allocation. Called once
+        the world is listed: objects may have changed without an event, so all pending releases are checked again."""
         for origin in tuple(self._held):
             if not self._logic.has_intent(origin) or (origin in self._found and self._is_evaluated(origin)):
                 self.release(origin)
@@ -142,7 +141,7 @@ class Allocations:
         return all(key in self._states.evaluated for key in self._logic.intents_of(origin))
 
     def invalidate(self) -> None:
-        """Queue a read of all allocations, since what is known of them may be wrong."""
+        """Queue a read of all allocations, since the known ones may be wrong."""
         self._invalidations += 1
         self.known = False
         self.loop.add(_ALL)
@@ -183,7 +182,7 @@ class Allocations:
 
     @property
     def leaving(self) -> Collection[str]:
-        """The origins of which allocations are to be freed."""
+        """The origins that have allocations to be freed."""
         return self._leaving
 
     def holds(self, origin: str) -> bool:
@@ -197,7 +196,7 @@ class Allocations:
         return bool(self._requested) or any(not self._is_read(entry) for entry in leaving)
 
     def release(self, origin: str) -> None:
-        """Free an owner's unread allocations as soon as no object carries them: it is deleted, or asks for less."""
+        """Free the unread allocations of an owner that is deleted or requests less, once no object carries them."""
         if not any(self._is_read(entry) for entry in self._requested.get(origin, ())):
             self._requested.pop(origin, None)
         if origin in self._held:

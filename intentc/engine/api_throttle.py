@@ -1,11 +1,11 @@
 """Decides when the API server may be asked: it must be reachable, outside a requested pause, and within the rate limit.
 
 Why one throttle for the whole server: an overloaded or unreachable server affects every object, and trying each object
-on its own would cause the very load that the server asked to avoid. It sends nothing: who sends reports each answer.
+on its own would cause the very load that the server asked to avoid. It sends nothing: the senders report each answer.
 ``permission`` decides whether this process may write at all; ``write_failures`` handles the single failed write.
 
-``ApiServerProbe`` asks the server whether it answers when no request has shown it for a while: readiness follows from
-the last request, and a process with nothing to write makes none.
+``ApiServerProbe`` asks the server whether it answers when no other request has been answered for a while: readiness
+follows from the last request, and a process with nothing to write makes none.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ApiThrottle(Pause):
             self._free_at = max(self._free_at, now) + writes / self._rate
 
     def answered(self, key: Hashable) -> None:
-        """A run of a loop has ended. That says nothing of the server: many runs ask it nothing."""
+        """A run of a loop has ended. That says nothing about the server: many runs don't ask it."""
 
     def accepted(self, key: Hashable) -> None:
         """The server accepted the write of ``key``."""
@@ -91,7 +91,7 @@ class ApiThrottle(Pause):
 
 
 class ApiServerProbe:
-    """``kind``: any kind that the server knows. It makes one read of the server at a time."""
+    """Makes one read of the server at a time. ``kind``: any kind that the server knows."""
 
     def __init__(self, read: ReadService, throttle: ApiThrottle, kind: str, period: float = PERIOD_SECONDS) -> None:
         self._read = read
@@ -100,7 +100,7 @@ class ApiServerProbe:
         self._period = period
 
     async def run(self) -> None:
-        """Ask whenever the server was silent for a period, without end."""
+        """Ask whenever the server was silent for a period, until cancelled."""
         while True:
             silent = self._throttle.silent_seconds
             await asyncio.sleep(self._period - silent if silent < self._period else self._period)

@@ -1,8 +1,8 @@
 """Applies what the watch delivers, in order, and passes on what each batch affects (steps 2 and 3).
 
-A listing is decoded in slices, and last good values are added for what can't be read; with the first one, what earlier
-processes retained of held intents is restored. ``logic`` finds what a batch or a correction affects: the intents get
-jobs, or are ended by the evaluator if they were deleted; objects are queued. It neither evaluates nor plans.
+It decodes a listing in slices, and adds last good values for what can't be read; with the first listing it restores
+what earlier processes retained of held intents. ``logic`` finds what a batch or a correction affects: intents get jobs,
+or are ended by the evaluator if they were deleted; objects are queued. It neither evaluates nor plans.
 """
 
 from __future__ import annotations
@@ -65,23 +65,23 @@ class ObjectChanges:
                 self._holding.setdefault(target, []).append(kind.name)
 
     def children_of(self, key: Key) -> list[Name]:
-        """The objects below one that is about to be deleted that we must delete as well, claimed or not."""
+        """The children, claimed or not, that we must delete with an object that is about to be deleted."""
         logic = self._logic
         kinds = (kind.name for kind in logic.schema if kind.system and kind.stored)
         children = (logic.cache.shown(child) for kind in kinds for child in logic.sources(key, kind, PARENT))
         return [child.name for child in children if child is not None]
 
     def holders_of(self, key: Key) -> list[Name]:
-        """The objects that refer to one that is about to be deleted, by relations that compilers write: what they claim
-        may lead to another object of its name, and no event of theirs says that they must refer to that."""
+        """The objects that refer to one that is about to be deleted, in relations that compilers write. Their claims
+        may then lead to another object of its name, and no event of their own says so."""
         logic = self._logic
         holders = (holder for kind in self._holding.get(key.kind, ()) for holder in logic.sources(key, kind, key.kind))
         found = (logic.cache.shown(holder) for holder in holders)
         return [holder.name for holder in found if holder is not None and self._book.on(holder.name)]
 
     def changed(self, names: Iterable[Name], *, plan: bool, resync: bool) -> None:
-        """These objects changed in the store: plan those that wait for them, and, with ``plan``, those of them that
-        concern us."""
+        """These objects changed in the store: plan the objects that wait for them and, with ``plan``, the changed ones
+        that concern us."""
         self._marks.seen(names)
         self._objects.wake(names)
         if plan:
@@ -182,7 +182,7 @@ class Applier:
         return [change for change in snapshot.changes if Key(change.kind, change.uuid) in keys] if keys else []
 
     def apply(self, item: Snapshot | Batch | Correction, decoded: Mapping[Key, State] | None = None) -> None:
-        """Apply one item, and pass on what it affects. ``decoded``: those of its values that were decoded before."""
+        """Apply one item, and pass on what it affects. ``decoded``: its values that are already decoded."""
         whole = isinstance(item, Snapshot)
         left_behind: list[Name] = []
         dangling: list[Name] = []

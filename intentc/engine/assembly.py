@@ -3,7 +3,7 @@
 The service (HTTP), the audit, and the offline compile with the tests of intents (memory) differ only in what they pass
 in here; ``engine.py`` is the same for all. Others read the configuration.
 
-It makes an engine and its stages, and starts nothing; opening connections is the caller's business.
+It starts nothing; the caller opens the connections.
 """
 
 from __future__ import annotations

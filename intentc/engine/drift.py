@@ -1,11 +1,11 @@
 """Detects changes that others make to our objects (drift), and repeated ones (contention), which back off.
 
-An object that stood as its claims want it, and that somebody else has written since, has drifted; it is repaired and
-journalled as drift. An object that others made and that is deleted, since nobody claims it, has drifted if they make it
-again within ten minutes. A difference that our own writes cause (a target is replaced, a deferred removal is due) is no
-drift: the object's revision is unchanged since it stood right. If others revert a part of an object five times in ten
+An object has drifted if it was as claimed and somebody else has written it since; it is repaired and journalled as
+drift. An object that others made, and that is deleted since nobody claims it, has drifted if they make it again within
+ten minutes. A difference that our own writes cause (a target is replaced, a deferred removal is due) is not drift: the
+object's revision has not changed since it was as claimed. If others revert a part of an object five times in ten
 minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
-a pause that runs to its end and is followed by a revert doubles, up to 1 hour (``backoff``). The other parts are
+if a revert follows a complete pause, the next pause is twice as long, up to 1 hour (``backoff``). The other parts are
 written as usual.
 
 ``Drift`` keeps the records and decides what is contended. ``Repairs`` applies that to plans: ``object_planner`` passes
@@ -48,7 +48,7 @@ class Contention(NamedTuple):
 
 
 class Drift:
-    """Which objects stand as they should, and which parts are contended. ``clock``: seconds, monotonic."""
+    """Records which objects are as claimed, and which parts are contended. ``clock``: seconds, monotonic."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -70,8 +70,8 @@ class Drift:
         return name in self._standing or name in self._records
 
     def stands(self, name: Name, revision: int | None) -> None:
-        """The object is as it should be, except for contended parts. ``revision``: its present mod revision, None if
-        that is not known."""
+        """The object is as claimed, except for contended parts. ``revision``: its present mod revision, None if that is
+        not known."""
         self._standing[name] = revision
 
     def deleted(self, name: Name) -> None:
@@ -86,7 +86,7 @@ class Drift:
             self._standing[name] = 0
 
     def forget(self, name: Name) -> None:
-        """Forget the object, contention included: nothing is wanted of it any more, or it is to be tried again."""
+        """Forget the object, contention included: nothing of it is claimed any more, or it is to be tried again."""
         self._standing.pop(name, None)
         self._records.pop(name, None)
 
@@ -195,7 +195,7 @@ class Repairs:
         return lambda relation: assumed.entries(actual, relation) if actual is not None else {}
 
     def are_due_to_drift(self, name: Name) -> bool:
-        """Whether the next writes of the object repair another writer's change. True is answered once."""
+        """Whether the next writes of the object repair another writer's change. Returns True once."""
         is_repair = name in self._drifted
         self._drifted.discard(name)
         return is_repair

@@ -190,8 +190,8 @@ class Engine:
         self.work_ended()
 
     def watch_resumed(self) -> None:
-        """Have all allocations read, since the watch was cut. A store that was restored meanwhile to a state that has
-        all that the watch delivered looks unchanged, and may lack allocations, which nobody watches."""
+        """Read all allocations again, since the watch was cut. Allocations are not watched: a store that was restored
+        meanwhile to a state with everything that the watch delivered looks unchanged, and may lack some."""
         self.allocations.invalidate()
 
     async def load_allocations(self) -> None:
@@ -205,8 +205,8 @@ class Engine:
         self.work_ended()
 
     def work_ended(self) -> None:
-        """Work has ended, or inputs were applied: report to the phases what that means, and go on where they allow it.
-        The loops call it after each run, the verbs that apply inputs at their end."""
+        """Report to the phases that work has ended or inputs were applied, and continue where they allow it. The loops
+        call it after each run, the methods that apply inputs at their end."""
         phases, could_plan = self._phases, self._phases.may_plan
         if self._marked.awaits_pass and not self.permission.withheld_for:
             phases.happened(Happened.FREEING_WAITS)
@@ -270,7 +270,7 @@ class Engine:
     ) -> None:
         """Use this reaction map from now on, set ``settings``, and remove those named by ``unset``. The intents that
         read them are evaluated. ``other_edges``: whether the edges differ from those of the former map; then missing
-        reactions are counted anew, and the caller enqueues the intents that this may concern (``resync``)."""
+        reactions are counted anew, and the caller enqueues the intents that this may affect (``resync``)."""
         self._logic.set_reactions(reactions)
         if other_edges:
             self.evaluator.missing_reactions.clear()
@@ -342,8 +342,9 @@ class Engine:
 
     @property
     def converged(self) -> bool:
-        """Quiet; no allocation backs off, nor any object that is not rejected or contended. Failed intents may. While
-        writes are withheld (unless observing), also: no plan or allocation waits for permission."""
+        """Whether it is quiet, and no allocation and no object backs off; rejected and contended objects and failed
+        intents may. While writes are withheld (unless observing), no plan or allocation may wait for permission
+        either."""
         states, withheld = self.states, self.permission.withheld_for
         if withheld and OBSERVING not in withheld and (states.planned or self.allocations.outstanding):
             return False

@@ -330,8 +330,8 @@ class Evaluator:
         return Outcome(key, Status.DONE, frozenset({object_read(key)}))
 
     def note_missing(self, pair: tuple[str, str], key: Key | None = None) -> None:
-        """Count a missing reaction: a change ran an intent, or made it stale, that no path of the map reaches. ``key``:
-        the intent, if it is known."""
+        """Count a missing reaction: a change ran an intent, or made it stale, but no path of the map reaches it.
+        ``key``: the intent, if it is known."""
         if pair not in self.missing_reactions:
             extra = self._log_fields.about(key) if key is not None else None
             _LOG.warning(

@@ -1,4 +1,4 @@
-"""Owns the jobs: which intents are to be evaluated, in which order, and because of what.
+"""Owns the jobs: which intents are to be evaluated, in which order, and why.
 
 Why one owner: a job without its cause counts as unprompted, and a cause without its job is never used. Whoever learns
 that something changed schedules the intents that it affects; ``evaluator`` does the jobs.
@@ -38,7 +38,7 @@ class Jobs(KeyedQueue[Key]):
             self.add(key, resync=resync)
 
     def reevaluate(self, keys: Iterable[Key]) -> None:
-        """Enqueue these intents, as far as they exist, whether or not their memos are valid."""
+        """Enqueue those of these intents that exist, whether or not their memos are valid."""
         for key in keys:
             self._causes.pop(key, None)
             if self._world.exists(key):

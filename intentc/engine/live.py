@@ -1,6 +1,7 @@
-"""Shows a running engine to code that only reads it: live, so read it between two awaits.
+"""Shows a running engine to code that only reads it. The values are live: read them between two awaits.
 
-What changes an engine is a verb of ``Engine``; none of these readers calls one, nor a method that changes a table.
+Only methods of ``Engine`` change it; code that reads through this module calls none of them, and no method that changes
+a table.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class ReloadRecord:
 
 
 class Live(Protocol):
-    """The parts of an engine that answers are read from. ``names``: program (``envoy``) → how the names in its
+    """The parts of an engine from which answers are computed. ``names``: program (``envoy``) → how the names in its
     statistics and logs map to objects."""
 
     world: LiveWorld

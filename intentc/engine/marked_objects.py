@@ -9,7 +9,7 @@
   pass has found these objects and they are planned again.
 
 An intent waits for one object at a time, or for all objects of other processes together. So an acknowledged write
-concerns only the intents that wait for its object, and nobody looks at all of them.
+concerns only the intents that wait for its object, and no others are checked.
 
 ``Marks`` has the first of these; the planner asks it as well, since it must know the objects that are being created.
 The claim book, the plans and the queue are only read.
@@ -89,7 +89,7 @@ class Marks:
 
 
 class MarkedObjects:
-    """The objects that hold up intents whose allocations are to be freed, by the intents' uuids."""
+    """Which objects delay the release of which intents' allocations, by the intents' uuids."""
 
     def __init__(self, marks: Marks, planner: Planner, objects: Objects) -> None:
         self.marks = marks
@@ -125,7 +125,7 @@ class MarkedObjects:
 
     def left_over(self, names: Iterable[Name], released: Iterable[str] = ()) -> None:
         """A pass is done: these objects have something of ours that nobody claims, and all claimed objects are planned
-        again. Any of both may show what another process wrote for the origins that await a pass, and for ``released``.
+        again. All of them may show what another process wrote for the origins that await a pass, and for ``released``.
         """
         self._unfollowed |= {*self._until_pass, *released}
         self._until_pass.clear()

@@ -4,8 +4,8 @@ Not every plan is written: writes need permission, the object must not be paused
 just now, and contended parts are left out (``drift``). ``planning/planner.py`` makes the plan, ``writes`` has it
 carried out.
 
-It notes in the states of objects their problems, what they wait for, and what is planned but not permitted; has the
-planner note what a plan defers; and queues objects that must be planned first or again.
+It records the state of each object: its problems, what it waits for, and what is planned but not permitted. It has the
+planner record what a plan defers, and queues objects that must be planned first or again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ watch was not open."""
 
 
 class StatusPace:
-    """Limits how often the status of one object is written, since each write wakes everybody who watches the object.
+    """Limits how often the status of one object is written, since each write is an event for all who watch the object.
 
     The first write is made at once. Further ones within the interval are left out of their plans, and the object is
     planned again at its end, so that the last status counts. ``interval``: seconds, 0 for no limit. ``clock``:
@@ -45,7 +45,7 @@ class StatusPace:
 
     def permitted(self, plan: Plan, objects: Objects, drift: Drift) -> Plan:
         """The plan without a status that was written just now. ``objects``: where the object is planned again;
-        ``drift``: is shown that what is then written is no repair."""
+        ``drift``: records that the later write is not a repair."""
         if not self._interval:
             return plan
         if not any(isinstance(operation, UpdateStatus) for operation in plan.operations):
@@ -165,7 +165,7 @@ def make_pass(
     """Queue every unclaimed object that is ours or carries something of ours, and return them; runs after a listing was
     evaluated. ``claimed_too``: queue all claimed objects as well.
 
-    The planner's guard withholds too many deletes at once."""
+    The planner's guard withholds mass deletions."""
     book, guard = planner.book, planner.guard
     for key in world.held:
         if key.kind in world.intent_kinds:

@@ -1,6 +1,6 @@
-"""Owns the objects that are to be planned: which ones, in which order, and which of them wait for which other ones.
+"""Owns the queue of objects to plan: which ones, in which order, and which of them wait for others.
 
-Whoever changes what is desired, or sees an object change, asks for its plan; ``writes`` takes the objects.
+Steps that change an object's desired state, or see it change, queue it; ``writes`` takes the objects.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NOBODY: frozenset[Name] = frozenset()
 
 
 class Objects(KeyedQueue[Name]):
-    """Each object is in it at most once."""
+    """The queue of objects, each at most once."""
 
     def __init__(self) -> None:
         super().__init__(backoff=RETRY)

@@ -1,4 +1,4 @@
-"""What directives do to a running engine: pause and resume, hold a suspect, retry, drop, allow deletes.
+"""Carries out directives on a running engine: pause and resume, hold a suspect, retry, drop, allow deletes.
 
 Every action is idempotent and takes effect through the queues, like any change. ``directives`` decides who may request
 one, and how it outlives a restart.
@@ -24,8 +24,8 @@ DROPPED = "Dropped"
 class OperatorActions:
     """The operator actions over one engine's stages and queues.
 
-    Three reasons to stop are independent: what is paused, dropped or suspect stays so until its own opposite is called.
-    A repeated call replaces the message or the revision; ``retry`` ends none of the three."""
+    An intent can be paused, dropped and suspect at the same time; each of the three ends only with its own opposite. A
+    repeated call replaces the message or the revision; ``retry`` ends none of the three."""
 
     def __init__(
         self, world: LiveWorld, planner: Planner, states: StateTables, drift: Drift, jobs: Jobs, objects: Objects

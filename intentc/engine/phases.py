@@ -1,7 +1,7 @@
 """Defines the phases of an engine: what may begin in each, and what leads from one to the next.
 
-One table (``TRANSITIONS``) decides; docs/engine.md prints it. Whether writes are permitted is no phase
-(``permission.py``), nor is whether the API server may be asked (``api_throttle.py``): both change at any time.
+One table (``TRANSITIONS``) decides; docs/engine.md prints it. Two conditions are not phases, since they change at any
+time: whether writes are permitted (``permission.py``), and whether the API server may be asked (``api_throttle.py``).
 
 State: the phase, how many passes were made, and how many jobs have ended since inputs changed.
 """
@@ -14,7 +14,7 @@ from itertools import groupby
 
 
 class Phase(Enum):
-    """Evaluations may begin in each but the first; what else may begin stands in ``MAY_BEGIN``."""
+    """Evaluations may begin in each phase except the first; ``MAY_BEGIN`` says what else may begin."""
 
     LISTING = "listing"
     EVALUATING_ALL = "evaluating all"
@@ -63,7 +63,7 @@ _MAX_BURST = 1000
 
 
 class Phases:
-    """The phase of one engine. A pass is made whenever a phase with a due pass is left for ``PLANNING``."""
+    """The phase of one engine. A pass is made when ``PLANNING`` follows a phase in which one is due."""
 
     def __init__(self) -> None:
         self.passes = 0
@@ -80,7 +80,7 @@ class Phases:
         """Whether plans, writes and requests for allocations may begin."""
 
     def gate(self) -> float:
-        """Seconds until they may begin: none, or unknown."""
+        """Seconds until plans may begin: 0, or infinity while that is unknown."""
         return 0.0 if self.may_plan else math.inf
 
     def happened(self, what: Happened) -> bool:

@@ -1,7 +1,7 @@
 """Handles each outcome of a failed write: what it means for the object, and for the server (docs/engine.md §6.3).
 
-The object is planned again, at once or after a back-off; nothing is repeated blindly. A fault of our own is such an
-outcome, too, also while planning. ``writes`` sends, and its loop decides when the object's turn is.
+The object is planned again, at once or after a back-off; nothing is repeated blindly. An internal error counts as such
+an outcome, also while planning. ``writes`` sends, and its loop decides when the object is worked on.
 
 ``ReadBack`` reads objects from the API server where the cache may be wrong: after a write that failed or has no echo,
 and when an audit finds a difference. The next plan then starts from what is there.
@@ -66,7 +66,7 @@ class ReadBack:
         return True
 
     async def unseen(self) -> bool:
-        """Read the objects that were written and not seen again in time, and plan them. True if there was any."""
+        """Read and plan the objects whose writes got no echo in time. True if there was any."""
         found: list[Name] = []
         for key, name in self._assumed.expired():
             if not await self.object(key, name):
@@ -109,8 +109,8 @@ class WriteFailures:
         self._conflicts.pop(name, None)
 
     async def read_again(self, plan: Plan, error: Failure) -> bool:
-        """Read what a write may have found or left otherwise than planned. True if the object is planned again at
-        once; otherwise the write has failed."""
+        """Read everything that a failed write may have found or left different from its plan. True if the object is
+        planned again at once; otherwise the write has failed."""
         if not isinstance(error, Conflict | UnknownOutcome):
             return False
         if isinstance(error, Conflict):

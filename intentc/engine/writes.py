@@ -1,8 +1,8 @@
 """Plans changed objects and writes what they need (steps 7 and 8).
 
-Each object is planned and written once at a time; writes of different objects overlap up to a limit. A fault of our own
-on the way of one object defers that object alone. ``object_planner`` decides what is written, ``write_failures`` what a
-failure means; ``writing`` makes the requests. All writes of objects pass here; ``allocations`` sends its own.
+Each object is planned and written once at a time; writes of different objects overlap up to a limit. An internal error
+with one object defers only that object. ``object_planner`` decides what is written, ``write_failures`` what a failure
+means; ``writing`` makes the requests. All writes of objects pass here; ``allocations`` sends its own.
 """
 
 from __future__ import annotations

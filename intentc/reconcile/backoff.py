@@ -110,9 +110,9 @@ CONTENDED = Backoff(60.0, 3600.0, jitter=0)
 class PartRepairs:
     """One part of an object that another writer reverts: when it was repaired, and until when it backs off.
 
-    A revert within a pause's length after its end begins the next pause, which is twice as long if the former one ran
-    to its end. So no pause is longer than the contention before it lasted, plus 1 minute. A part that stands for longer
-    begins anew."""
+    If a revert follows a pause within the pause's length, the next pause begins; it is twice as long if the former one
+    ran to its end. So no pause is longer than the contention before it plus 1 minute. A part that stays unchanged for
+    longer starts over."""
 
     __slots__ = ("contentions", "is_cut_short", "times", "until")
 

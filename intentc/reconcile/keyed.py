@@ -1,4 +1,4 @@
-"""A queue of keys in which each key is at most once, and is never with two workers at the same time.
+"""A queue that holds each key at most once, and never gives a key to two workers at the same time.
 
 Why our own: coalescing keeps a storm of events cheap. Adding a waiting key only updates it; adding a key that is being
 worked on makes it run again afterwards; so 10,000 events on one hub are a few jobs. Live changes precede resync, but

@@ -1,8 +1,8 @@
 """Runs ``reconcile(key)`` for each queued key: the one loop of all components that repeat work by key.
 
 The loop owns what they have in common: how many keys are worked on at once, the back-off of a key that fails, the pause
-of all keys while a system is away, whether work may begin at all, turns for other tasks, and the end. A component says
-what is done for a key, and adds keys; it sleeps, counts failures and wakes itself nowhere.
+of all keys while a system is away, whether work may begin at all, turns for other tasks, and the end. A component
+defines what is done for a key, and adds keys; it never sleeps, counts failures, or wakes itself.
 
 A key that fails waits for a back-off of its own, and then yields to keys that have not failed, so it delays another by
 one attempt at most. Only a failure that concerns all keys (``failures``) makes all of them wait.

@@ -1,13 +1,12 @@
 """Has the leader store the problems of mirrored resources in etcd, where the Kubernetes bridge reads them.
 
-Why it exists: problems are known to the compiler alone, and people look at the objects of their cluster. The bridge
-reads these reports (``model/bridge_keys.py``) and shows them as Events. Only resources that a bridge mirrored get a
-report.
+Why it exists: only the compiler knows the problems, but people look at the objects in their cluster. The bridge reads
+these reports (``model/bridge_keys.py``) and shows them as Events. Only resources that a bridge mirrored get a report.
 
-A resource is looked at once its problems have been the same for two seconds, or after ten seconds: resources that are
-applied together arrive one after the other, and most of what is wrong in between is no problem for long. Only what
-changed is looked at. Every ten seconds everything is, since a resource may be another one under its name; and what etcd
-has is listed again every five minutes, since somebody may have removed it.
+A resource's problems are reported once they have been the same for two seconds, or after ten seconds: resources that
+are applied together arrive one after the other, and most problems in between end soon. Only changed resources are
+checked; every ten seconds all are, since another resource may have got the name of one. The reports in etcd are listed
+again every five minutes, since somebody may have removed some.
 """
 
 from __future__ import annotations
@@ -86,13 +85,13 @@ class ProblemReports:
         self._is_denied = False
 
     async def run(self) -> None:
-        """Write without end."""
+        """Write reports until cancelled."""
         while True:
             await anyio.sleep(_PERIOD)
             await self.tend()
 
     async def tend(self) -> None:
-        """Look once, if this process leads. An error is logged, and the next call tries again."""
+        """Write once what is due, if this process leads. An error is logged, and the next call tries again."""
         # Also while nothing is written, since they are kept until they are taken.
         changed = self._states.problem_counts.take_changed()
         if not (self._engine.may_write and self._engine.first_pass_complete):

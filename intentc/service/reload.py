@@ -3,7 +3,7 @@
 The new files are checked first; if one is unreadable or wrong, everything stays in force as it was. A valid change is
 applied between two batches, and only the affected intents are evaluated again. Keys that can't change while the process
 runs are logged and take effect at the next start. Files are read in threads. The caller requests a reload (on SIGHUP),
-and applies what the configuration says of logs.
+and applies the configuration of logs.
 """
 
 from __future__ import annotations

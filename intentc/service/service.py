@@ -1,8 +1,8 @@
 """Assembles one engine from the configuration and runs it until it is drained.
 
-It opens no connection: the caller passes the store and the services. First come the steps: it asks etcd, claims the
-path, waits for mirrored kinds, reads the allocations and records suspects, each until that succeeds. Then it runs the
-engine, and its tasks next to it: heartbeat, relist, audits, takeover, journal files and others. It implements
+It opens no connection: the caller passes the store and the services. First it takes these steps, each until it
+succeeds: it asks etcd, claims the path, waits for mirrored kinds, reads the allocations and records suspects. Then it
+runs the engine, and tasks next to it: heartbeat, relist, audits, takeover, journal files and others. It implements
 ``diagnostics.Process``, for which ``status`` and ``inspection`` compute the answers.
 """
 
@@ -229,9 +229,9 @@ class Unsynced(Failure):
 def synced_check(
     store: Store, path: str, needed: Collection[str], settings: Kubernetes
 ) -> Callable[[], Awaitable[None]] | None:
-    """Return what must succeed before compilers that need whole kinds (``needed``) run; None if nothing has to. Before
-    a kind was listed completely, an intent can't know whether it finds nothing because there is none. The kinds that
-    ``settings`` do not mirror come in another way."""
+    """Return what must succeed before compilers that need whole kinds (``needed``) run; None if nothing has to. Until a
+    kind is listed completely, an intent can't know whether a resource that it does not find exists. Kinds that
+    ``settings`` do not mirror arrive in another way."""
     kinds = [kind for kind in needed if not settings.kinds or kind in settings.kinds]
     if not kinds or settings.wait is False:
         return None

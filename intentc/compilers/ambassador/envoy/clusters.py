@@ -1,7 +1,7 @@
 """Envoy's clusters (``envoy.config.cluster.v3.Cluster``), and the endpoints of those that are found by discovery.
 
-``..upstream_cluster`` decides what an upstream resolves to, and whether it may be reached. No deprecated fields are used: HTTP
-options and DNS are typed extensions (docs/ambassador.md §4.5).
+``..upstream_cluster`` decides what an upstream resolves to, and whether it may be reached. No deprecated fields are
+used: HTTP options and DNS are typed extensions (docs/ambassador.md §4.5).
 """
 
 from __future__ import annotations

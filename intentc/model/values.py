@@ -75,11 +75,12 @@ class Opaque:
 
 
 def freeze(value: Any) -> Any:
-    """Lists to tuples, dicts to ``FrozenMap``, at every depth."""
+    """Lists to tuples, dicts to ``FrozenMap``, at every depth. A named tuple stays one."""
     if type(value) in _FROZEN:
         return value
     if isinstance(value, list | tuple):
-        return tuple([freeze(item) for item in value])
+        items = [freeze(item) for item in value]
+        return value._make(items) if hasattr(value, "_make") else tuple(items)
     return FrozenMap(value) if isinstance(value, Mapping) else value
 
 

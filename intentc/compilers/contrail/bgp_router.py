@@ -113,7 +113,7 @@ class BgpRouterIntent(Intent):
         )
 
     def _links(self, me: Speaker, ctx: Context) -> Iterator[Claim]:
-        mesh = Mesh([Speaker(*value) for _, value in ctx.contributions(SPEAKER, MESH)])
+        mesh = Mesh([value for _, value in ctx.contributions(SPEAKER, MESH)])
         strangers = []
         for candidate in mesh.candidates(me):
             router = Name("bgp_router", candidate.fq_name)

@@ -27,7 +27,7 @@ of several policies, by name."""
 
 class NetworkSurroundings:
     """The world as ``network`` sees it, which attaches ``policies``. Names of networks are read from facts: a change of
-    another network's fields then concerns nobody here."""
+    another network's fields then concerns nobody here. They are fq_names joined by ``:``."""
 
     def __init__(self, network: View, policies: Iterable[AttachedPolicy], ctx: Context) -> None:
         self._ctx = ctx
@@ -39,15 +39,18 @@ class NetworkSurroundings:
         self._lists: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def attaches(self, policy: str) -> bool:
+        """Whether this network attaches a policy."""
         return policy in self._policies
 
     def networks_of_policy(self, policy: str) -> tuple[str, ...]:
+        """The networks that attach a policy; none for a policy that does not exist."""
         found = self._names(ATTACHED_NETWORK, policy)
         # In its first run this network's own fact is not there yet.
         is_missing = policy in self._policies and self.network not in found
         return tuple(sorted((*found, self.network))) if is_missing else found
 
     def networks_of_project(self) -> tuple[str, ...]:
+        """The other networks of this network's project."""
         project = self.network.rpartition(":")[0]
         return tuple(name for name in self._names(KNOWN_NETWORK, project) if name != self.network)
 
@@ -55,6 +58,7 @@ class NetworkSurroundings:
         return self._ctx.contributed(KNOWN_NETWORK, name)
 
     def analyzer(self, service: str) -> Analyzer | None:
+        """Where a service instance receives mirrored traffic, None while it can't."""
         self.analyzers.add(service)
         found = self._ctx.fact(DESTINATION, service)
         return Analyzer(*found) if found else None

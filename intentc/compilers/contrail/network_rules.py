@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intentc import Context, InvalidInput, Source, View
 
 from .automatic_policy import EVERY_PORT, AutomaticPolicy
-from .policy_rules import ANY, DENY, PASS, Address, ListRule, Surroundings, list_rules
+from .policy_rules import ANY, DENY, PASS, Address, ListRule, list_rules
+
+if TYPE_CHECKING:
+    from .network_acl import NetworkSurroundings
 
 PORT, AUTOMATIC = -1, -2
 
@@ -210,7 +213,7 @@ class NetworkRules:
 
 
 def network_rules(
-    policies: Iterable[AttachedPolicy], automatic: Iterable[AutomaticPolicy], surroundings: Surroundings
+    policies: Iterable[AttachedPolicy], automatic: Iterable[AutomaticPolicy], surroundings: NetworkSurroundings
 ) -> NetworkRules:
     """Converts the policies, in their order, and then those of services. Raises ``InvalidInput`` if they give too many
     rules."""

@@ -1,7 +1,7 @@
 """Converts one rule of a network policy to rules of an access control list, for one network (docs/contrail.md D.4.3).
 
 A rule of a policy has lists of addresses and ports on both sides; a rule of a list has one of each. What it must know
-of the world it asks its ``Surroundings``; ``network_acl.py`` implements them over ``ctx``. A rule with
+of the world it asks ``NetworkSurroundings`` (``network_acl.py``). A rule with
 ``apply_service`` yields the service chain that it asks for, a rule with an analyzer the analyzer; ``network_rules.py``
 collects both. What is at fault in a rule is left out here without a report: the policy's own intent reports it once.
 """
@@ -9,12 +9,15 @@ collects both. What is at fault in a rule is left out here without a report: the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from .protocols import acl_protocol
 from .service_chain_names import ServiceChain
+
+if TYPE_CHECKING:
+    from .network_acl import NetworkSurroundings
 
 ANY, LOCAL = "any", "local"
 """In place of a network: every network; the network that attaches the policy."""
@@ -91,29 +94,6 @@ class ListRule(NamedTuple):
         }
 
 
-class Surroundings(Protocol):
-    """What the conversion must know of the world; read only when it is needed. Names are fq_names joined by ``:``."""
-
-    @property
-    def network(self) -> str:
-        """The network for which the rule is converted."""
-
-    def attaches(self, policy: str) -> bool:
-        """Whether this network attaches a policy."""
-
-    def networks_of_policy(self, policy: str) -> Sequence[str]:
-        """The networks that attach a policy; none for a policy that does not exist."""
-
-    def networks_of_project(self) -> Sequence[str]:
-        """The other networks of this network's project."""
-
-    def is_network(self, name: str) -> bool:
-        """Whether a network exists."""
-
-    def analyzer(self, service: str) -> Analyzer | None:
-        """Where a service instance receives mirrored traffic, None while it can't."""
-
-
 class _Pair(NamedTuple):
     """A source and a destination to which a rule applies, with the service chain between them, if any."""
 
@@ -122,7 +102,7 @@ class _Pair(NamedTuple):
     chain: ServiceChain | None = None
 
 
-def list_rules(rule: Any, surroundings: Surroundings) -> Iterator[ListRule]:
+def list_rules(rule: Any, surroundings: NetworkSurroundings) -> Iterator[ListRule]:
     """The rules into which a policy's ``rule`` is converted: by pair of addresses, then by source port, destination
     port, source and destination."""
     if not rule.action_list:
@@ -152,7 +132,7 @@ def list_rules(rule: Any, surroundings: Surroundings) -> Iterator[ListRule]:
                         source_port,
                         pair.destination,
                         destination_port,
-                        _action(rule.action_list, pair.chain, analyzer, surroundings),
+                        _action(rule.action_list, pair.chain, analyzer, surroundings.network),
                         rule.action_list.simple_action,
                         mirror.analyzer_name,
                         pair.chain,
@@ -160,7 +140,7 @@ def list_rules(rule: Any, surroundings: Surroundings) -> Iterator[ListRule]:
                     )
 
 
-def _applying(rule: Any, surroundings: Surroundings) -> Iterator[tuple[Address, Address]]:
+def _applying(rule: Any, surroundings: NetworkSurroundings) -> Iterator[tuple[Address, Address]]:
     """The pairs of addresses to which the rule applies for this network, ``local`` replaced by the network."""
     sources = _addresses(rule.src_addresses, "src_addresses", surroundings)
     destinations = _addresses(rule.dst_addresses, "dst_addresses", surroundings)
@@ -181,7 +161,7 @@ def _applying(rule: Any, surroundings: Surroundings) -> Iterator[tuple[Address, 
                 yield source, destination
 
 
-def _addresses(given: Sequence[Any], side: str, surroundings: Surroundings) -> list[Address]:
+def _addresses(given: Sequence[Any], side: str, surroundings: NetworkSurroundings) -> list[Address]:
     """The addresses of one side. A security group has no meaning in a policy, and without it the address would match
     too much, so it is left out."""
     return [
@@ -197,17 +177,17 @@ def _addresses(given: Sequence[Any], side: str, surroundings: Surroundings) -> l
     ]
 
 
-def _is_me(address: Address, surroundings: Surroundings) -> bool:
+def _is_me(address: Address, surroundings: NetworkSurroundings) -> bool:
     return address.network in (surroundings.network, ANY)
 
 
-def _member(address: Address, surroundings: Surroundings) -> Address:
+def _member(address: Address, surroundings: NetworkSurroundings) -> Address:
     """This network, which attaches the policy that ``address`` names."""
     me = surroundings.network
     return address._replace(network=me, policy="", memberships=((me, address.policy),))
 
 
-def _expanded(address: Address, surroundings: Surroundings) -> list[Address]:
+def _expanded(address: Address, surroundings: NetworkSurroundings) -> list[Address]:
     """One address for each network of the policy that ``address`` names; others as they are."""
     if not address.policy:
         return [address]
@@ -219,7 +199,7 @@ def _expanded(address: Address, surroundings: Surroundings) -> list[Address]:
 
 
 def _served(
-    rule: Any, protocol: str, source: Address, destination: Address, surroundings: Surroundings
+    rule: Any, protocol: str, source: Address, destination: Address, surroundings: NetworkSurroundings
 ) -> Iterator[_Pair]:
     """The pairs of this network and each far one between which the rule applies services (docs/contrail.md D.4.3)."""
     me = surroundings.network
@@ -253,10 +233,10 @@ def _is_near_left(source: Address, destination: Address, me: str) -> bool:
     return destination.network != ANY
 
 
-def _action(action: Any, chain: ServiceChain | None, analyzer: Analyzer | None, surroundings: Surroundings) -> Any:
+def _action(action: Any, chain: ServiceChain | None, analyzer: Analyzer | None, network: str) -> Any:
     """The action of a converted rule: a service makes it pass through the edge of its chain; users name no instance."""
     changes: dict[str, Any] = {}
-    edge = chain.edge(surroundings.network) if chain is not None else ""
+    edge = chain.edge(network) if chain is not None else ""
     if action.assign_routing_instance != edge:
         changes["assign_routing_instance"] = edge
     if chain is not None and action.simple_action != DENY:

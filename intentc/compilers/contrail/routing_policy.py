@@ -12,7 +12,6 @@ from intentc import Claim, Context, Fact, Intent, Name, Source, assign, refer
 from .instance_ip import version_of
 from .route_target_sources import Reasons
 from .service_chain import ADDRESSES, STANDING
-from .service_chain_names import ServiceChain
 from .service_ports import LEFT, RIGHT
 
 
@@ -23,8 +22,7 @@ class RoutingPolicyIntent(Intent):
         for service, attribute in self.reference_attributes("service_instance"):
             name = ":".join(service.fq_name)
             named = Source.of(self, f"service_instance_refs[{name}]")
-            for _, (key, instances, _, reasons) in ctx.contributions(STANDING, name):
-                chain = ServiceChain(*key)
+            for _, (chain, instances, _, reasons) in ctx.contributions(STANDING, name):
                 for network, sequence in (
                     (chain.left, attribute.left_sequence),
                     (chain.right, attribute.right_sequence),
@@ -33,7 +31,7 @@ class RoutingPolicyIntent(Intent):
                     if sequence and instance in instances:
                         claim = refer(self, Name("routing_instance", tuple(instance.split(":"))), sequence=sequence)
                         for reason in reasons if ctx.explaining else ():
-                            ctx.because(claim, *(Source(*source) for source in reason), named)
+                            ctx.because(claim, *reason, named)
                         yield claim
 
 
@@ -74,12 +72,11 @@ class RouteAggregateIntent(Intent):
             name = ":".join(service.fq_name)
             named = Source.of(self, f"service_instance_refs[{name}]")
             standing = (value for _, value in ctx.contributions(STANDING, name))
-            for key, instances, _, reasons in sorted(standing, key=lambda value: ServiceChain(*value[0]).uuid):
-                chain = ServiceChain(*key)
+            for chain, instances, _, reasons in sorted(standing, key=lambda value: str(value[0].uuid)):
                 network = chain.left if attribute.interface_type == LEFT else chain.right
                 instance = chain.routing_instance(network, name)
                 addresses = (ctx.fact(ADDRESSES, instance) or ("", "")) if instance in instances else ("", "")
                 address = addresses[0 if version == 4 else 1]
                 if address:
-                    why = [(*(Source(*source) for source in reason), named, first) for reason in reasons]
+                    why = [(*reason, named, first) for reason in reasons]
                     yield _Place(instance, address, why)

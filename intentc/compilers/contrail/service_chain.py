@@ -132,7 +132,7 @@ def chain_facts(me: str, rules: NetworkRules) -> Iterator[Fact]:
             keeps = bool(origin.rule.action.service_properties.retain_as_path)
             found.setdefault(origin.rule.chain, {}).setdefault((origin.policy, origin.position), keeps)
     for chain, ways in found.items():
-        yield Fact(CHAIN, chain.uuid, (me, tuple(chain), next(iter(ways.values())), tuple(ways)))
+        yield Fact(CHAIN, chain.uuid, (me, chain, next(iter(ways.values())), tuple(ways)))
 
 
 def are_separated(network: str, other: str, ctx: Context) -> bool:
@@ -147,7 +147,7 @@ class ServiceChainIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         asking = {value[0]: value for _, value in ctx.contributions(CHAIN, self.name)}
-        chain = ServiceChain(*next(iter(asking.values()))[1])
+        chain: ServiceChain = next(iter(asking.values()))[1]
         if not asking.keys() >= {chain.left, chain.right}:
             return
         left, right = (end(network, asking[network][3], ctx) for network in (chain.left, chain.right))
@@ -212,7 +212,7 @@ class _Making:
         for instance in found.instances:
             addresses = self._addresses(instance)
             if any(addresses):
-                yield Fact(ADDRESSES, instance.name, tuple(addresses))
+                yield Fact(ADDRESSES, instance.name, addresses)
             if instance.is_edge:
                 yield from self._exports(instances[instance.name], self._ends[instance.network].network)
             if self._services[instance.service].is_physical:
@@ -228,7 +228,7 @@ class _Making:
         for (position, host), tag in zip(steered, vlans(steered, self._ctx), strict=True):
             yield from self._steered(self._services[position], host, tag, instances)
         for service in self._services:
-            yield Fact(STANDING, service.name, (tuple(self._chain), names, service.is_transparent, self._with(())))
+            yield Fact(STANDING, service.name, (self._chain, names, service.is_transparent, tuple(self._reasons)))
 
     def _steered(self, service: Service, host: Host, tag: int, instances: dict[str, ResourceClaim]) -> Iterator[Claim]:
         """The references of the ports of a transparent service's host to its routing instances on both sides."""
@@ -306,8 +306,8 @@ class _Making:
         for network, entries in sharing.items():
             yield Fact(SHARING, network, tuple(entries))
 
-    def _with(self, sources: tuple[Source, ...]) -> tuple[tuple[Any, ...], ...]:
-        return tuple(tuple(tuple(source) for source in (*reason, *sources)) for reason in self._reasons)
+    def _with(self, sources: tuple[Source, ...]) -> tuple[tuple[Source, ...], ...]:
+        return tuple((*reason, *sources) for reason in self._reasons)
 
     def _because(self, claim: Claim, *sources: Source) -> Claim:
         """``claim``, with its reasons while they are requested; ``sources`` belong to each of them."""
@@ -327,7 +327,7 @@ def shared_targets(network: str, target: ResourceClaim, ctx: Context) -> Iterato
         for name, direction, reasons in entries:
             claim = refer(Name("routing_instance", tuple(name.split(":"))), target, import_export=direction)
             for reason in reasons if ctx.explaining else ():
-                ctx.because(claim, *(Source(*source) for source in reason))
+                ctx.because(claim, *reason)
             yield claim
 
 

@@ -28,16 +28,14 @@ LEADING = "service_route"
 BY_ADDRESS = "ip-address"
 """The type of next hops that are addresses; any other next hop, also one without a type, names a service instance."""
 
-Plain = tuple[tuple[Any, ...], ...]
-"""The sources of one reason, as facts hold them."""
+Targets = tuple[tuple[str, bool, tuple[tuple[Source, ...], ...]], ...]
+"""(target, whether lists name it, reasons) of each route target, by name."""
 
 
 class ServiceRoute(NamedTuple):
-    """``targets``: (target, whether lists name it, reasons) of each route target, by name."""
-
     prefix: str
     next_hop: str
-    targets: tuple[tuple[str, bool, tuple[Plain, ...]], ...]
+    targets: Targets
 
 
 class Route(NamedTuple):
@@ -57,8 +55,11 @@ def routed_tables(router: View, targets: Iterable[tuple[str, bool, Reasons]]) ->
 
 def routed_table(table: str, targets: Iterable[tuple[str, bool, Reasons]], attached: Source) -> Fact:
     """The targets of a router that refers to ``table``, because of ``attached``."""
-    found = tuple((target, listed, _plain(reasons, attached)) for target, listed, reasons in sorted(targets))
-    return Fact(ROUTED, table, found)
+    found = (
+        (target, listed, tuple((*reason, attached) for reason in reasons))
+        for target, listed, reasons in sorted(targets)
+    )
+    return Fact(ROUTED, table, tuple(found))
 
 
 def leading_routes(service: View, ctx: Context) -> Iterator[Fact]:
@@ -76,13 +77,13 @@ def leading_routes(service: View, ctx: Context) -> Iterator[Fact]:
     serving = running(service, needs_right=False) if named else None
     if serving is None:
         return
-    found: list[tuple[Any, ...]] = []
+    found: list[ServiceRoute] = []
     for table, position, prefix in named:
         version = version_of(prefix)
         address = {4: serving.left.version4, 6: serving.left.version6}.get(version)
         targets = _targets(table, Source.of(table, f"routes.route[{position}]"), Source.of(service), ctx)
         if address and targets:
-            found.append(tuple(ServiceRoute(prefix, address, targets)))
+            found.append(ServiceRoute(prefix, address, targets))
     if found:
         yield Fact(LEADING, interface.network, (name, tuple(found)))
 
@@ -92,16 +93,16 @@ def routes_to_services(network: View, ctx: Context) -> tuple[list[Route], dict[s
     whether lists name it, reasons."""
     routes: list[Route] = []
     imported: dict[str, tuple[bool, Reasons]] = {}
-    contributions = ctx.contributions(LEADING, ":".join(network.fq_name))
-    for _, entries in sorted(value for _, value in contributions):
-        for entry in entries:
-            route = ServiceRoute(*entry)
+    contributions: list[tuple[str, tuple[ServiceRoute, ...]]] = sorted(
+        value for _, value in ctx.contributions(LEADING, ":".join(network.fq_name))
+    )
+    for _, entries in contributions:
+        for route in entries:
             why: Reasons = []
             for target, listed, reasons in route.targets:
-                sources: Reasons = [tuple(Source(*source) for source in reason) for reason in reasons]
                 before = imported.get(target, (False, []))
-                imported[target] = (before[0] or listed, [*before[1], *sources])
-                why += sources
+                imported[target] = (before[0] or listed, [*before[1], *reasons])
+                why += reasons
             targets = [target for target, _, _ in route.targets]
             routes.append(Route({"prefix": route.prefix, "next_hop": route.next_hop, "route_target": targets}, why))
     return routes, imported
@@ -120,21 +121,14 @@ def imports(instance: View, imported: dict[str, tuple[bool, Reasons]], ctx: Cont
             yield claim
 
 
-def _targets(
-    table: View, route: Source, service: Source, ctx: Context
-) -> tuple[tuple[str, bool, tuple[Plain, ...]], ...]:
+def _targets(table: View, route: Source, service: Source, ctx: Context) -> Targets:
     """The targets of the table's routers, each once, with the reasons of all."""
-    found: dict[str, tuple[bool, tuple[Plain, ...]]] = {}
-    more = (tuple(route), tuple(service))
+    found: dict[str, tuple[bool, tuple[tuple[Source, ...], ...]]] = {}
     for _, targets in ctx.contributions(ROUTED, ":".join(table.fq_name)):
         for target, listed, reasons in targets:
             before = found.get(target, (False, ()))
-            found[target] = (before[0] or listed, (*before[1], *((*reason, *more) for reason in reasons)))
+            found[target] = (before[0] or listed, (*before[1], *((*reason, route, service) for reason in reasons)))
     return tuple((target, *found[target]) for target in sorted(found))
-
-
-def _plain(reasons: Reasons, more: Source) -> tuple[Plain, ...]:
-    return tuple(tuple(tuple(source) for source in (*reason, more)) for reason in reasons)
 
 
 ENTRIES = "static_route_entries"

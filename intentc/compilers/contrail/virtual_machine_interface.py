@@ -20,7 +20,6 @@ from .mirroring_service import interface_mirror
 from .route_target_sources import Reasons
 from .route_targets import primary_name
 from .service_chain import STANDING
-from .service_chain_names import ServiceChain
 from .service_ports import LEFT, RIGHT, Interface, attached, interfaces
 from .sriov_port_group import port_group_facts
 
@@ -152,13 +151,12 @@ def _address_rules(port: View, network: View, reasons: Reasons) -> Iterator[_Rul
 def _chain_rules(service: str, belongs: Source, side: str, network: View, ctx: Context) -> Iterator[_Rule]:
     """The rules for the chains of the port's network through a service, except those that begin or end at the port."""
     name = ":".join(network.fq_name)
-    for _, (key, instances, is_transparent, why) in ctx.contributions(STANDING, service):
-        chain = ServiceChain(*key)
+    for _, (chain, instances, is_transparent, why) in ctx.contributions(STANDING, service):
         end = chain.services[0 if side == LEFT else -1]
         instance = chain.routing_instance(name, service)
         if is_transparent or service == end or instance not in instances:
             continue
-        reasons = [(*(Source(*source) for source in reason), belongs) for reason in why]
+        reasons = [(*reason, belongs) for reason in why]
         for source, destination in product(chain.source_ports, chain.destination_ports):
             ports = (destination, source) if side == LEFT else (source, destination)
             first, second = ({"start_port": start, "end_port": last} for start, last in ports)

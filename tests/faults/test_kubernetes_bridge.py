@@ -15,7 +15,7 @@ import anyio
 import anyio.abc
 import pytest
 
-from intentc.bridges.kubernetes import copy_writer, informer, kind_watcher
+from intentc.bridges.kubernetes import fenced_writer, informer, kind_watcher
 from intentc.bridges.kubernetes.serving import Bridge
 from intentc.directives import AllowDeletes, Book
 from intentc.plugins import Loaded
@@ -54,7 +54,7 @@ def loaded() -> Loaded:
 async def system(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MirroredSystem]:
     """A populated cluster, without a bridge yet. Attempts are repeated soon, and a page has ten objects."""
     monkeypatch.setattr(kind_watcher, "Retries", lambda *backoff: Retries(_SOON))
-    monkeypatch.setattr(copy_writer, "_AGAIN", _SOON)
+    monkeypatch.setattr(fenced_writer, "_AGAIN", _SOON)
     monkeypatch.setattr(loop, "AWAY", _SOON)
     monkeypatch.setattr(informer, "PAGE", 10)
     async with running_fake_cluster(install_kinds) as cluster:

@@ -11,21 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
+from intentc.loading.configuration import Configuration
 from intentc.model import Key, Kind, kebab
 from intentc.reconcile.failures import Unavailable, UnknownOutcome, Untrusted
 from intentc.writing.answers import Answer
 from intentc.writing.connection import Connection
 
 from .command_error import CommandError, Exit
+from .connecting import api_server
 from .input_files import item_in
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration
 
 _HINTS: Mapping[int, str] = {
     HTTPStatus.FORBIDDEN: "the user of client.id may not do this, or only the server sets this field",
@@ -199,7 +198,6 @@ class Touching(ApiClient):
 
 def api_client(configuration: Configuration) -> ApiClient:
     """A client of the configured API server. Raises ``InvalidInput``, as ``api_server`` does."""
-    from .connecting import api_server
 
     return ApiClient(Connection(api_server(configuration)))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
@@ -26,12 +26,12 @@ from intentc.bridges.azure.document import (
     record_of,
 )
 from intentc.bridges.azure.normalize import digests_of
+from intentc.loading.resources import Loaded
+from intentc.loading.resources import Loaded as Input
+from intentc.loading.yaml import Located
 from intentc.model import InvalidInput, Problem, Schema
 
 from .command_error import CommandError, Exit
-
-if TYPE_CHECKING:
-    from intentc.loading.resources import Loaded as Input
 
 
 class AzureDocument:
@@ -50,8 +50,6 @@ class AzureDocument:
 
     def with_record(self, inputs: list[Input]) -> list[Input]:
         """The inputs with what the compiler must know of the gateway, unless they say it."""
-        from intentc.loading.resources import Loaded
-        from intentc.loading.yaml import Located
 
         if self._path is None and any(one.kind == RECORD for one in inputs):
             return inputs

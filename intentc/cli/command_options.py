@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
+from intentc.loading.certificates import expiring
+from intentc.loading.configuration import Configuration, Loaded, load
+
 from .entry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
+from .server_process import run_service
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from intentc.loading.configuration import Configuration, Loaded
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _LOG = logging.getLogger("intentc.loading.configuration")
@@ -97,8 +100,6 @@ def configured(*, service: bool = False, compiles: bool = False) -> Callable[[_F
             if not inspect.iscoroutinefunction(function):
                 return called()
             if compiles:
-                from .server_process import run_service
-
                 return run_service(called)
             import anyio
 
@@ -113,8 +114,6 @@ def load_configuration(config_file: str | None, service: bool) -> Loaded:
     """Load the configuration named by the command's option, else the group's, else the environment, and set up logs as
     it says."""
     from intentc.diagnostics import logs
-    from intentc.loading.certificates import expiring
-    from intentc.loading.configuration import load
 
     before = click.get_current_context().find_root().params.get("config_file")
     name = config_file or before or os.environ.get(CONFIG_FILE_VARIABLE)

@@ -16,21 +16,23 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from intentc.loading.certificates import File, reject_expired
 from intentc.loading.configuration import Configuration, FilePath
 from intentc.loading.configuration.sections import ClientTls
-from intentc.model import InvalidInput
+from intentc.logic.dependencies.check import Finding, findings
+from intentc.model import InvalidInput, escaped_segment
+from intentc.reconcile.failures import Unavailable
+from intentc.watch.protocol import KeyValue, Store, prefix_end
 
 from .command_error import CommandError, Exit
 
 if TYPE_CHECKING:
     from intentc.diagnostics.access import Access
     from intentc.leading import KeeperFactory
-    from intentc.logic.dependencies.check import Finding
     from intentc.offline import AllocationsUnreadable
     from intentc.plugins import Loaded as Compilers
     from intentc.watch.etcd import EtcdStore
     from intentc.watch.etcd_connections import Tls
-    from intentc.watch.protocol import KeyValue, Store
     from intentc.writing.endpoint import Endpoint
 
 
@@ -108,8 +110,6 @@ async def open_store(configuration: Configuration) -> AsyncIterator[EtcdStore]:
 
 async def stored_below(store: Store, prefix: str) -> AsyncIterator[tuple[str, KeyValue]]:
     """What etcd has below ``prefix``, page by page: the rest of each key, escaped, and its value."""
-    from intentc.model import escaped_segment
-    from intentc.watch.protocol import prefix_end
 
     start, more = prefix, True
     while more:
@@ -144,8 +144,6 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
     """Raise ``InvalidInput``, naming the key and its place in the configuration, for PEM files that can't be read or
     hold something else, and for expired certificates. Keys that are not set are skipped."""
     import ssl
-
-    from intentc.loading.certificates import File, reject_expired
 
     for file in (authority, certificate, key):
         if lack := file.lack():
@@ -183,7 +181,6 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
 
 def unreadable_allocations(error: AllocationsUnreadable, url: str) -> CommandError:
     """The error of a command that can't read the allocations from the API server at ``url``."""
-    from intentc.reconcile.failures import Unavailable
 
     return CommandError(
         f"the allocations can't be read: {error.__cause__}",
@@ -215,7 +212,6 @@ def check_connections(configuration: Configuration) -> None:
 def of_process(configuration: Configuration) -> tuple[Compilers, list[Finding]]:
     """The compilers that one process runs with a configuration, and the findings about their reaction map. Raises
     ``InvalidInput`` for what can't be loaded."""
-    from intentc.logic.dependencies.check import findings
     from intentc.plugins import installed
 
     compilers = installed(configuration)

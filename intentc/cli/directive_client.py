@@ -13,21 +13,24 @@ import socket
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import click
 import msgspec
 
+from intentc.directives import Book
+from intentc.loading.configuration import Configuration
+from intentc.loading.configuration.sections import Diagnostics
+from intentc.model import Key, Kind, is_uuid
+from intentc.model.matching import meant
+from intentc.watch.keys import Layout
+from intentc.watch.protocol import Store
+
 from .command_error import CommandError, Exit
 from .command_options import waiting_options
 from .connecting import open_store
-
-if TYPE_CHECKING:
-    from intentc.directives import Book
-    from intentc.loading.configuration import Configuration
-    from intentc.loading.configuration.sections import Diagnostics
-    from intentc.model import Key, Kind
-    from intentc.watch.protocol import Store
+from .diagnostics_client import asked, current_status, url_of, wait_for
+from .named_resources import kind_named, named
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Candidate = TypeVar("_Candidate")
@@ -49,9 +52,7 @@ class DirectivesClient:
     and ``Failure``."""
 
     def __init__(self, configuration: Configuration, store: Store) -> None:
-        from intentc.directives import Book
         from intentc.plugins import installed
-        from intentc.watch.keys import Layout
 
         self._configuration = configuration
         self._store = store
@@ -66,18 +67,13 @@ class DirectivesClient:
 
     def kind(self, name: str) -> Kind:
         """A kind in any spelling."""
-        from .named_resources import kind_named
 
         return kind_named(self._schema, name)
 
     async def find(self, kind: Kind, name: str) -> Target:
         """The resource named ``name``. A uuid finds it even if its value can't be read."""
-        import msgspec
-
-        from intentc.model import Key, is_uuid
 
         from .api_client import api_client
-        from .named_resources import named
 
         key = Key(kind.name, name)
         revision = await self.mod_revision(key) if is_uuid(name) else 0
@@ -98,7 +94,6 @@ class DirectivesClient:
 
     async def status(self) -> dict[str, Any] | None:
         """The compiler's status; None if no compiler answers."""
-        from .diagnostics_client import current_status
 
         try:
             return await current_status(self.diagnostics)
@@ -110,7 +105,6 @@ class DirectivesClient:
     async def obeyed(self, revision: int, timeout: float | None) -> dict[str, Any] | None:
         """Wait until the running compiler has applied the directives up to ``revision``, and return its status. None if
         ``timeout`` is None, or if no compiler answers, which a line on stderr says."""
-        from .diagnostics_client import url_of, wait_for
 
         if timeout is None:
             return None
@@ -159,7 +153,6 @@ def signature(reason: str = "") -> Signature:
 def picked(name: str, candidates: Iterable[tuple[str, tuple[str, ...], _Candidate]]) -> list[_Candidate]:
     """The ``candidates`` (uuid, fq_name, value) that match ``name``: a uuid, a whole fq_name, or else the end of one.
     Raises ``CommandError`` if several names match."""
-    from intentc.model.matching import meant
 
     fitting = meant(name, candidates, lambda one: (one[0], ":".join(one[1])))
     names = {uuid or fq_name: shown(uuid, fq_name) for uuid, fq_name, _ in fitting}
@@ -221,7 +214,6 @@ def entries_of(status: Mapping[str, Any]) -> list[Entry]:
 
 async def whole(where: Diagnostics, status: Mapping[str, Any]) -> list[Entry]:
     """The quarantine in ``status``, and the pages that ``status`` left out: it has the oldest entries of each sort."""
-    from .diagnostics_client import asked
 
     entries = entries_of(status)
     total = status.get("counts", {}).get("quarantined", 0)
@@ -240,9 +232,6 @@ async def quarantined(
 ) -> Target:
     """The one quarantined resource named ``name``; if no compiler answers, any resource of that name. Raises
     ``CommandError``, with ``why`` if all its states are ``excluded``."""
-    from intentc.model import Key
-
-    from .diagnostics_client import url_of
 
     kind = client.kind(kind_name)
     status = await client.status()
@@ -270,9 +259,6 @@ async def quarantined(
 
 async def all_held(client: DirectivesClient) -> list[Target]:
     """Every held intent that can be dropped. Raises ``CommandError`` if no compiler answers."""
-    from intentc.model import Key
-
-    from .diagnostics_client import current_status
 
     entries = await whole(client.diagnostics, await current_status(client.diagnostics))
     held = [entry for entry in entries if entry.state in _HELD and entry.kind in client.compiled]
@@ -318,7 +304,6 @@ def _is_about(entry: Entry, about: Collection[Named]) -> bool:
 
 async def _follows(where: Diagnostics, entry: Entry, about: Collection[Named]) -> bool:
     """Whether an object exists because of one of ``about``, or an intent last ran because one of them changed."""
-    from .diagnostics_client import asked
 
     try:
         answer = await asked(where, "/why", {"kind": entry.kind, "name": entry.name or entry.uuid})

@@ -17,21 +17,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import msgspec
 
+from intentc.loading.configuration import Configuration
+from intentc.loading.resources import Loaded as Resource
+from intentc.loading.resources import read_texts, resources_in_texts
+from intentc.model import InvalidInput, Key, Schema
+
 from .command_error import CommandError
-from .input_files import line_of
+from .connecting import api_server, open_store, unreadable_allocations
+from .input_files import faultless, fq_name_of, line_of, located, targets_first
+from .transfer import Done, apply_by
 
 if TYPE_CHECKING:
     from intentc.inspection.differences import Field
-    from intentc.loading.configuration import Configuration
-    from intentc.loading.resources import Loaded as Resource
-    from intentc.model import Key, Schema
     from intentc.offline.preview import Gathered, Trial
     from intentc.offline.preview.report import Change, Input, Plan, Saved, Summary
     from intentc.plugins import Loaded
     from intentc.writing.connection import Connection
 
     from .api_client import ApiClient
-    from .transfer import Done
 
 
 class Made(NamedTuple):
@@ -50,7 +53,6 @@ class Impossible(CommandError):
 
 def input_of(given: Iterable[str], *, delete: bool, kind: str | None, remove_references: bool) -> Input:
     """The input that the arguments of ``apply`` or ``delete`` mean, with the files' texts. Raises ``InvalidInput``."""
-    from intentc.loading.resources import read_texts
     from intentc.offline.preview.report import Input, Text
 
     if kind is not None:
@@ -60,10 +62,6 @@ def input_of(given: Iterable[str], *, delete: bool, kind: str | None, remove_ref
 
 def resources_of(given: Input, schema: Schema) -> list[Resource]:
     """The resources in an input's texts, targets first. Raises ``InvalidInput``, also if there are none."""
-    from intentc.loading.resources import resources_in_texts
-    from intentc.model import InvalidInput
-
-    from .input_files import faultless, targets_first
 
     resources = faultless(*resources_in_texts([(text.source, text.text) for text in given.texts], schema), schema)
     if not resources:
@@ -75,12 +73,9 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "", 
     """The plan for an input over the current state. ``salt``: that of the saved plan to compare with. Raises
     ``CommandError``, ``InvalidInput`` and ``Failure``. An empty input changes nothing: the plan has what is due.
     ``with_outputs``: with the lower-level resources, too."""
-    from intentc.model import Key
     from intentc.offline.preview import plan
     from intentc.offline.preview.report import Saved
     from intentc.plugins import installed
-
-    from .input_files import located
 
     compilers = installed(configuration)
     resources = resources_of(given, compilers.schema) if given.texts else []
@@ -119,8 +114,6 @@ async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
     from intentc.offline import AllocationsUnreadable
     from intentc.offline.preview import gather
     from intentc.writing.http import http_services
-
-    from .connecting import api_server, open_store, unreadable_allocations
 
     settings, endpoint, path = configuration.intentc, api_server(configuration), configuration.etcd.path
     progress("reading the current state")
@@ -165,8 +158,6 @@ async def carry_out(
 ) -> list[Done]:
     """Carry out an input at the server of ``client``. ``seen``: as for ``apply_by``."""
     from .deleting import delete_by, delete_named
-    from .input_files import fq_name_of
-    from .transfer import apply_by
 
     if given.kind:
         return await delete_named(

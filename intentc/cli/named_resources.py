@@ -12,11 +12,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from intentc.loading.schemas import known_elsewhere
+from intentc.model import Kind, Schema, escaped_segment, is_escaped, is_uuid
+from intentc.model.matching import did_you_mean, meant, near, near_kinds
+
 from .command_error import CommandError, Exit
 
 if TYPE_CHECKING:
-    from intentc.model import Kind, Schema
-
     from .api_client import ApiClient
 
 
@@ -32,8 +34,6 @@ async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
 
 def kind_named(schema: Schema, name: str) -> Kind:
     """The kind named ``name``, in any spelling. Raises ``CommandError`` with suggestions."""
-    from intentc.loading.schemas import known_elsewhere
-    from intentc.model.matching import did_you_mean, near_kinds
 
     found = schema.spelt(name, plural=True)
     if found is None:
@@ -108,7 +108,6 @@ def unreadable(kind: Kind, meant: Meant, where: str) -> CommandError:
 
 def remedy(kind: Kind, uuid: str) -> str:
     """The commands that replace or delete an unreadable resource. Only a key that ends in a uuid can be replaced."""
-    from intentc.model import is_uuid
 
     replace = "replace it with `intentc apply FILE`, or " if is_uuid(uuid) else ""
     return f"{replace}delete it with `intentc delete --kind {kind.name} {uuid}`"
@@ -123,7 +122,6 @@ async def _all(client: ApiClient, kind: Kind) -> list[Meant]:
 
 def _uuid_in(kind: Kind, name: str) -> str:
     """The uuid in ``name``, or the last part of its key in etcd if that is not a uuid; empty if ``name`` is a name."""
-    from intentc.model import escaped_segment, is_escaped, is_uuid
 
     if name.startswith("/"):
         return escaped_segment(name.partition(f"/{kind.name}/")[2])
@@ -132,7 +130,6 @@ def _uuid_in(kind: Kind, name: str) -> str:
 
 
 def _one_of(listed: list[Meant], client: ApiClient, kind: Kind, name: str) -> Meant:
-    from intentc.model.matching import meant, near
 
     match meant(name, listed, lambda one: (one.uuid, ":".join(one.fq_name))):
         case [only]:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 import anyio
 import click
 
+from intentc.loading.configuration import Configuration, Loaded, load
+
 from .connecting import diagnostics_access, open_store
 from .process_edges import current_terminal, is_closed, take
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from intentc.diagnostics.questions import Process
     from intentc.engine.engine import Engine
     from intentc.evaluation import Compiler
-    from intentc.loading.configuration import Configuration, Loaded
     from intentc.service.reload import Reloader
     from intentc.watch.etcd import EtcdStore
 
@@ -108,7 +109,6 @@ def reloading_of(
     """A ``Reloader`` for the file of ``loaded``, read again with the same environment. ``check``: raises
     ``InvalidInput`` for a configuration with which the command can't start. ``adapted``: how the command changes one.
     ``relog``: set up logs again from the configuration."""
-    from intentc.loading.configuration import load
     from intentc.service.reload import Reloader
 
     def read() -> Loaded:

@@ -5,16 +5,18 @@ It reads the diagnostics, puts a directive into etcd, and prints.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from intentc.directives import AllowDeletes, Book
+from intentc.loading.configuration import Loaded
+
 from ..command_error import CommandError, Exit
 from ..command_options import configured
+from ..connecting import open_store
+from ..diagnostics_client import url_of
 from ..directive_client import directives_client, signature, waits_for_directive
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
 
 
 @click.command(name="allow-deletes")
@@ -29,9 +31,6 @@ async def command(kind: str, reason: str, mirrored: bool, timeout: float | None,
     The compiler withholds mass deletions until they are approved. The approval is for the deletes that are withheld
     now; if no compiler runs, for those that the next one withholds in its first pass.
     """
-    from intentc.directives import AllowDeletes
-
-    from ..diagnostics_client import url_of
 
     async with directives_client(loaded.configuration) as client:
         kind = client.kind(kind).name
@@ -54,9 +53,6 @@ async def command(kind: str, reason: str, mirrored: bool, timeout: float | None,
 async def _allow_mirrored(kind: str, reason: str, loaded: Loaded) -> None:
     """The bridge looks for approvals each second, and deletes the directive once it has obeyed."""
     from intentc.bridges.kubernetes.serving import leader_of
-    from intentc.directives import AllowDeletes, Book
-
-    from ..connecting import open_store
 
     async with open_store(loaded.configuration) as store:
         book = Book(store, leader_of(loaded.configuration.intentc.installation))

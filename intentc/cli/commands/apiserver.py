@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
+from intentc.loading.configuration import Configuration, Loaded, plain_secrets
+from intentc.model import Schema
+
 from ..command_error import CommandError, Exit
 from ..command_options import configured
+from ..connecting import check_files, open_store
+from ..server_process import ended_by_signals
 
 if TYPE_CHECKING:
     from intentc.apiserver.auth import Keystone
     from intentc.apiserver.authorization import Policy
     from intentc.apiserver.errors import StoreDenied
-    from intentc.loading.configuration import Configuration, Loaded
-    from intentc.model import Schema
 
 _LOG = logging.getLogger("intentc.apiserver")
 
@@ -35,11 +38,7 @@ async def command(loaded: Loaded) -> int:
     from intentc.apiserver.errors import StoreDenied
     from intentc.apiserver.serving import running_api_server
     from intentc.listening.connections import raise_file_limit
-    from intentc.loading.configuration import plain_secrets
     from intentc.plugins import declared
-
-    from ..connecting import check_files, open_store
-    from ..server_process import ended_by_signals
 
     configuration, server = loaded.configuration, loaded.configuration.server
     raise_file_limit()

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
+from intentc.loading.configuration import Configuration, Loaded
+from intentc.model import InvalidInput
+
 from ..command_error import CommandError, Exit
 from ..command_options import configured
+from ..connecting import api_server, lease_keepers
 from ..server_process import bridge_diagnostics, diagnostics_option, etcd_until_signal
 
 if TYPE_CHECKING:
     from intentc.bridges.azure.serving import Settings
-    from intentc.loading.configuration import Configuration, Loaded
     from intentc.plugins import Declared
 
 _LOG = logging.getLogger("intentc.bridges.azure")
@@ -44,8 +47,6 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     from intentc.bridges.process import running
     from intentc.plugins import declared
     from intentc.writing.http import mirror_service
-
-    from ..connecting import api_server, lease_keepers
 
     configuration = loaded.configuration
     own = configuration.intentc
@@ -116,7 +117,6 @@ def settings_of(configuration: Configuration, compilers: Declared) -> Settings:
 
 
 def _period(settings: Mapping[str, Any]) -> float:
-    from intentc.model import InvalidInput
 
     name = "appgw.reconcilePeriodSeconds"
     given = [settings[one] for one in (name, "appgw.RECONCILE_PERIOD_SECONDS") if settings.get(one) not in (None, "")]

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import click
 import msgspec
 
+from intentc.loading.configuration import Configuration, Loaded
+from intentc.loading.resources import Loaded as Input
+from intentc.model import Problem
+
 from ..command_error import CommandError, Exit
 from ..command_options import complete_files, configured, output_option, waiting_options
-from ..transfer import apply_resources
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration, Loaded
-    from intentc.loading.resources import Loaded as Input
-
+from ..diagnostics_client import wait_until_converged
+from ..directive_client import verdict
+from ..input_files import fq_name_of, is_about, line_of, located, name_of, read_input
+from ..server_process import run_service
+from ..transfer import Stale, apply_resources, print_actions
 
 _SHOWN_DEVIATIONS = 5
 
@@ -40,7 +42,6 @@ def command(files: tuple[str, ...], output: str, timeout: float | None, loaded: 
     that follows from them is held or rejected. A saved plan is made again first: if the result differs, it is rejected
     with exit code 1 and nothing is written; else it goes in one transaction or not at all.
     """
-    from ..server_process import run_service
 
     plan = _saved_plan(files)
     if plan is not None:
@@ -50,8 +51,6 @@ def command(files: tuple[str, ...], output: str, timeout: float | None, loaded: 
 
 
 async def _apply(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
-    from ..input_files import fq_name_of, read_input
-    from ..transfer import print_actions
 
     configuration = loaded.configuration
     resources, schema = read_input(files, configuration)
@@ -79,7 +78,6 @@ async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Lo
 
     from ..api_client import api_client
     from ..live_plan import Impossible, carry_out, make_plan, resources_of
-    from ..transfer import Stale, print_actions
 
     configuration = loaded.configuration
     saved = read(file)
@@ -106,11 +104,6 @@ async def _compiled(
 ) -> int:
     """Wait until the running compiler has converged on ``revision``, unless ``timeout`` is None; and print its problems
     with ``resources``."""
-    from intentc.model import Problem
-
-    from ..diagnostics_client import wait_until_converged
-    from ..directive_client import verdict
-    from ..input_files import is_about, line_of, located, name_of
 
     if timeout is None:
         return Exit.DONE

@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from intentc.loading.configuration import Configuration, Loaded
+from intentc.watch.protocol import Compacted, FutureRevision
+
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
+from ..connecting import api_server, open_store, unreadable_allocations
+from ..output import print_document
 
 if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration, Loaded
     from intentc.offline.audit import Change, Difference, Report
 
 _NICE = 10
@@ -69,10 +73,7 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
     from intentc.offline.audit import audit
     from intentc.planning import DeleteGuard
     from intentc.plugins import installed
-    from intentc.watch.protocol import Compacted, FutureRevision
     from intentc.writing.http import http_services
-
-    from ..connecting import api_server, open_store, unreadable_allocations
 
     settings, endpoint = configuration.intentc, api_server(configuration)
     compilers = installed(configuration)
@@ -103,7 +104,6 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
 
 
 def _print(output: str, report: Report) -> None:
-    from ..output import print_document
 
     rows = [(d.kind, d.name, _what(d), ", ".join(d.origins)) for d in report.differences]
     print_document(output, msgspec.to_builtins(report), ("kind", "name", "differs", "origins"), rows)

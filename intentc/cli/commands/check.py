@@ -11,19 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
+import msgspec
+
+from intentc.loading.certificates import certificate_files, expiring, reject_expired
+from intentc.loading.configuration import Configuration, Loaded, open_api_server, plain_secrets
+from intentc.logic.dependencies.check import SEVERITIES, Finding
+from intentc.model import InvalidInput, Schema
+from intentc.model.problem import UNKNOWN_FIELD
+from intentc.watch.protocol import Store
 
 from ..command_error import Exit
 from ..command_options import compilers_option, complete_files, configured, output_option, with_compilers
+from ..connecting import check_connections, of_process, open_store
+from ..diagnostics_client import asked
+from ..input_files import apply_inputs, read_input
+from ..output import print_document
 from ..server_process import run_service
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration, Loaded
-    from intentc.logic.dependencies.check import Finding
-    from intentc.model import Schema
-    from intentc.watch.protocol import Store
 
 _COLUMNS = ("severity", "source", "reason", "message")
 _NOTE = "note"
@@ -77,7 +83,6 @@ def command(
     and kinds' files. An editor with a YAML language server completes and checks a file with the schema that its first
     line names: `# yaml-language-server: $schema=DIR/configuration.schema.json`.
     """
-    from ..connecting import check_connections
 
     configuration = with_compilers(loaded.configuration, compilers)
     if files and not reads:
@@ -111,10 +116,7 @@ async def _reads(
 
 async def _live(configuration: Configuration) -> list[Finding]:
     from intentc.apiserver.index.broken_rules import broken_rules
-    from intentc.logic.dependencies.check import Finding
     from intentc.plugins import declared
-
-    from ..connecting import open_store
 
     schema = declared(configuration).schema
     async with open_store(configuration) as store:
@@ -128,8 +130,6 @@ async def _live(configuration: Configuration) -> list[Finding]:
 async def _versions(store: Store, schema: Schema, configuration: Configuration) -> list[Finding]:
     """The resources that are stored in an older version, or with a field that the schemas have lost, by kind and
     version. ``broken_rules`` has those that can't be read for another reason."""
-    from intentc.logic.dependencies.check import Finding
-    from intentc.model.problem import UNKNOWN_FIELD
 
     from .migrate import Entry, older_entries
 
@@ -153,7 +153,6 @@ def _write_schemas(directory: Path, output: str, configuration: Configuration) -
     from intentc.plugins import installed
 
     from ..json_schemas import write
-    from ..output import print_document
 
     files = [str(path) for path in write(directory, installed(configuration))]
     print_document(output, {"files": files}, ("file",), [(file,) for file in files])
@@ -161,13 +160,7 @@ def _write_schemas(directory: Path, output: str, configuration: Configuration) -
 
 
 def _findings(configuration: Configuration) -> list[Finding]:
-    from intentc.loading.certificates import certificate_files, expiring, reject_expired
-    from intentc.loading.configuration import open_api_server, plain_secrets
-    from intentc.logic.dependencies.check import Finding
-    from intentc.model import InvalidInput
     from intentc.plugins import declared
-
-    from ..connecting import of_process
 
     reached = open_api_server(configuration)
     found = [Finding("server.address", "warning", "OpenApiServer", reached)] if reached else []
@@ -193,7 +186,6 @@ def _findings(configuration: Configuration) -> list[Finding]:
 
 def _alone(configuration: Configuration, compiler: str) -> Configuration:
     """The configuration with one of its compilers."""
-    import msgspec
 
     own = configuration.intentc
     maps = {name: file for name, file in own.reactions.items() if name == compiler}
@@ -204,11 +196,6 @@ def _alone(configuration: Configuration, compiler: str) -> Configuration:
 def _print(
     output: str, strict: bool, notes: bool, findings: Sequence[Finding], reads: Mapping[str, Any] | None = None
 ) -> int:
-    import msgspec
-
-    from intentc.logic.dependencies.check import SEVERITIES
-
-    from ..output import print_document
 
     found = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
     content = {"findings": [msgspec.structs.asdict(finding) for finding in found]}
@@ -236,13 +223,10 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Cove
     """Compile ``files`` offline, and compare their reads with the map. ``missing``: ``{"reader", "read", "count",
     "example_reader", "example_read"}``; ``edges``: ``{"kind", "cause", "to", "everyone", "source", "walks",
     "needed"}``."""
-    import msgspec
 
     from intentc.logic.coverage import coverage, idle_reactions, missing_reaction
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
-
-    from ..input_files import apply_inputs, read_input
 
     inputs, schema = read_input(files, configuration)
     settings = configuration.intentc
@@ -286,8 +270,6 @@ async def of_the_running(configuration: Configuration) -> Coverage:
     from intentc.logic.dependencies import Finding, ReactionMap
     from intentc.logic.dependencies.reactions import Reaction, Visit
     from intentc.plugins import installed
-
-    from ..diagnostics_client import asked
 
     answer = await asked(configuration.intentc.diagnostics, "/reactions")
     reactions = ReactionMap(

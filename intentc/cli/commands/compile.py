@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from intentc.model import Schema
+from intentc.loading import convert, load_yaml
+from intentc.loading.configuration import Loaded
+from intentc.model import InvalidInput, Problem, Schema
 from intentc.outgoing import MANIFEST, wanted_of
 
 from ..command_error import CommandError, Exit
 from ..command_options import compilers_option, complete_files, configured, output_option_with, with_compilers
-from ..input_files import apply_inputs, apply_what_can_be
+from ..input_files import apply_inputs, apply_what_can_be, line_of, located, read_input, read_what_can_be
+from ..output import print_document
 
 if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
-    from intentc.model import InvalidInput, Problem
     from intentc.offline.offline import GivenAllocations
 
 _WITH_SECRETS = ("envoy", "kubernetes")
@@ -87,8 +88,6 @@ async def command(
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
 
-    from ..input_files import located, read_input, read_what_can_be
-
     left_out: list[InvalidInput] = []
     if keep_going:
         inputs, _, left_out = read_what_can_be(files, configuration)
@@ -141,7 +140,6 @@ async def command(
 def _given(path: str | None) -> GivenAllocations:
     if path is None:
         return {}
-    from intentc.loading import convert, load_yaml
 
     given: Mapping[str, Mapping[str, int]] = convert(load_yaml(Path(path)), dict[str, dict[str, int]])
     return given
@@ -150,7 +148,6 @@ def _given(path: str | None) -> GivenAllocations:
 def _print(
     output: str, resources: list[dict[str, Any]], statuses: list[dict[str, Any]], problems: list[Problem]
 ) -> None:
-    from ..output import print_document
 
     contents: dict[tuple[str, str], list[str]] = {}
     for one in resources:
@@ -168,7 +165,6 @@ def _print(
 
 def _print_problems(output: str, problems: list[Problem]) -> None:
     """Print problems on stderr, unless the document has them."""
-    from ..input_files import line_of
 
     if output == "table" or output in _FOR_OTHERS:
         for problem in problems:

@@ -7,18 +7,17 @@ lists their resources as our API server does. ``model/structural_schema`` makes 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import msgspec
 
+from intentc.loading.configuration import Loaded
 from intentc.model import Kind
 from intentc.model.structural_schema import group_and_version, printer_columns, structural_schema
 
 from ..command_error import CommandError, Exit
 from ..command_options import compilers_option, configured, with_compilers
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
 
 
 @click.command(name="crds")
@@ -34,7 +33,6 @@ def command(output: str, compilers: tuple[str, ...], loaded: Loaded) -> int:
     For a cluster in which the peer is not installed. Kinds that every cluster has (Service, Ingress …) need none. A
     cluster checks types, bounds and enums as `intentc apiserver` does. Exit code 3 if the compilers read no manifests.
     """
-    import msgspec
 
     from intentc.plugins import declared
 

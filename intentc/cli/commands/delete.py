@@ -6,18 +6,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
+
+from intentc.loading.configuration import Loaded
 
 from ..command_error import Exit
 from ..command_options import complete_files, configured, output_option, waiting_options
+from ..diagnostics_client import wait_until_converged
+from ..directive_client import verdict
 from ..input_files import fq_name_of, read_input
 from ..named_resources import reject_kind_as_file
 from ..transfer import print_actions
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
 
 
 @click.command(name="delete")
@@ -48,8 +47,6 @@ async def command(
 
     from ..api_client import api_client
     from ..deleting import delete_by, delete_named
-    from ..diagnostics_client import wait_until_converged
-    from ..directive_client import verdict
 
     schema = declared(loaded.configuration).schema
     if kind is None:

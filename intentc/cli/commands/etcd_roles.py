@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import click
 
+from intentc.loading.paths import etcd_roles_file
+
 from ..command_error import Exit
 
 
@@ -23,7 +25,6 @@ def command() -> int:
     PATH is etcd.path, INSTALLATION is intentc.installation. The script calls etcdctl, which reads ETCDCTL_ENDPOINTS and
     ETCDCTL_USER; the script's comments show how users are given the roles.
     """
-    from intentc.loading.paths import etcd_roles_file
 
     click.echo(etcd_roles_file().read_text(), nl=False)
     return Exit.DONE

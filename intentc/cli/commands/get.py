@@ -5,16 +5,17 @@ It reads from the API server, or for the list of kinds the compilers' files, and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from intentc.loading.configuration import Loaded
+from intentc.model.sensitive import concealed
+
 from ..command_error import Exit
 from ..command_options import configured, output_option
-from ..named_resources import kind_named, named
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
+from ..named_resources import kind_named, named, remedy
+from ..output import print_document
 
 _COLUMNS = ("name", "uuid", "parent")
 
@@ -38,8 +39,6 @@ async def command(kind: str | None, name: str | None, output: str, loaded: Loade
 def _kinds(output: str, loaded: Loaded) -> int:
     from intentc.plugins import declared
 
-    from ..output import print_document
-
     kinds = sorted(declared(loaded.configuration).schema, key=lambda kind: kind.name)
     rows = [(kind.name, kind.group, " ".join(kind.description.split())) for kind in kinds]
     content = {"kinds": [{"name": name, "group": group, "description": text} for name, group, text in rows]}
@@ -48,12 +47,9 @@ def _kinds(output: str, loaded: Loaded) -> int:
 
 
 async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) -> int:
-    from intentc.model.sensitive import concealed
     from intentc.plugins import declared
 
     from ..api_client import api_client
-    from ..named_resources import remedy
-    from ..output import print_document
     from .compile import status_in_short
 
     kind = kind_named(declared(loaded.configuration).schema, kind_name)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
+from intentc.loading.configuration import Configuration, Loaded
+from intentc.logic.dependencies.check import layers
+
 from ..command_error import CommandError, Exit
 from ..command_options import compilers_option, configured, with_compilers
+from ..diagnostics_client import asked
+from ..output import print_document
 from ..server_process import run_service
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration, Loaded
 
 _FORMS = ("mermaid", "dot", "json")
 
@@ -57,7 +59,6 @@ def command(
 
 
 def _print_map(output: str, configuration: Configuration) -> None:
-    from intentc.logic.dependencies.check import layers
     from intentc.logic.dependencies.reactions import edges
     from intentc.plugins import installed
 
@@ -88,7 +89,6 @@ def _print_map(output: str, configuration: Configuration) -> None:
 
 
 async def _around(kind: str, name: str, depth: int, kinds: str, output: str, configuration: Configuration) -> int:
-    from ..diagnostics_client import asked
 
     parameters = {"kind": kind, "name": name, "depth": str(depth)} | ({"kinds": kinds} if kinds else {})
     where = configuration.intentc.diagnostics
@@ -124,7 +124,6 @@ def _print_drawing(output: str, nodes: list[Any], arrows: list[Any], title: str)
 
 
 def _print_json(content: Mapping[str, Any]) -> None:
-    from ..output import print_document
 
     print_document("json", content, (), ())
 

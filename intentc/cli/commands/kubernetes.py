@@ -8,18 +8,18 @@ from __future__ import annotations
 import logging
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import click
 
+from intentc.loading.configuration import Configuration, Loaded
+from intentc.loading.kubeconfig import ClusterAccess, read_kubeconfig, service_account
+from intentc.model import InvalidInput
+
 from ..command_error import CommandError, Exit
 from ..command_options import configured
+from ..connecting import api_server, lease_keepers
 from ..server_process import bridge_diagnostics, diagnostics_option, etcd_until_signal
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration, Loaded
-    from intentc.loading.kubeconfig import ClusterAccess
 
 _LOG = logging.getLogger("intentc.bridges.kubernetes")
 
@@ -42,8 +42,6 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     from intentc.plugins import declared
     from intentc.service.service import process_name
     from intentc.writing.http import mirror_service
-
-    from ..connecting import api_server, lease_keepers
 
     configuration = loaded.configuration
     own = configuration.intentc
@@ -88,8 +86,6 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
 
 def cluster_access(configuration: Configuration) -> ClusterAccess:
     """How to reach the configured cluster. Raises ``InvalidInput``."""
-    from intentc.loading.kubeconfig import read_kubeconfig, service_account
-    from intentc.model import InvalidInput
 
     own = configuration.intentc.kubernetes
     if not own.kubeconfig:

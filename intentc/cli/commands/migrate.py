@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import msgspec
 
+from intentc.loading.configuration import Configuration, Loaded
+from intentc.model import Change, InvalidInput, Kind, Schema
+from intentc.watch.protocol import Store
+
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
+from ..connecting import open_store, stored_below
 from ..named_resources import kinds_named
 from ..output import print_document
 
 if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration, Loaded
-    from intentc.model import Kind, Schema
-    from intentc.watch.protocol import Store
-
     from ..api_client import ApiClient
 
 _BATCH = 50
@@ -49,7 +50,6 @@ async def command(kinds: tuple[str, ...], everything: bool, dry_run: bool, outpu
     from intentc.plugins import declared
 
     from ..api_client import api_client
-    from ..connecting import open_store
 
     configuration = loaded.configuration
     schema = declared(configuration).schema
@@ -109,10 +109,7 @@ async def older_entries(
 ) -> AsyncIterator[Entry]:
     """Yield the resources of ``kinds`` that are stored in an older version, or that can't be read, by key. Raises
     ``Failure``."""
-    from intentc.model import Change, InvalidInput
     from intentc.retained import KnownFields
-
-    from ..connecting import stored_below
 
     await KnownFields(store, schema, installation=configuration.intentc.installation).load()
     for kind in kinds:

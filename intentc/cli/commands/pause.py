@@ -6,16 +6,14 @@ into etcd or delete it, and print.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
+
+from intentc.directives import Pause
+from intentc.loading.configuration import Loaded
 
 from ..command_error import CommandError, Exit
 from ..command_options import configured
 from ..directive_client import directives_client, picked, shown, signature, waits_for_directive
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
 
 
 @click.command(name="pause")
@@ -31,7 +29,6 @@ async def command(kind: str, name: str, reason: str, timeout: float | None, load
     written. NAME as for get. The resource must exist, since a pause applies to one uuid: a resource that is created
     later under the same name is not paused.
     """
-    from intentc.directives import Pause
 
     async with directives_client(loaded.configuration) as client:
         target = await client.find(client.kind(kind), name)
@@ -53,7 +50,6 @@ async def resume_command(kind: str, name: str, timeout: float | None, loaded: Lo
 
     NAME is the resource's name at the time of the pause, or its uuid; the resource may be deleted already.
     """
-    from intentc.directives import Pause
 
     async with directives_client(loaded.configuration) as client:
         kind = client.kind(kind).name

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from intentc.loading.configuration import Loaded
+
 from ..command_error import CommandError, Exit
 from ..command_options import complete_files, configured, output_option_with
+from ..input_files import line_of
+from ..named_resources import reject_kind_as_file
 from ..output import print_document
 
 if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
     from intentc.offline.preview import Plan
     from intentc.offline.preview.report import Saved
 
@@ -74,9 +77,7 @@ async def command(
             raise click.UsageError(message)
     from intentc.plugins import installed
 
-    from ..input_files import line_of
     from ..live_plan import input_of, make_plan
-    from ..named_resources import reject_kind_as_file
 
     if delete and kind is None:
         reject_kind_as_file(given, installed(loaded.configuration).schema, "intentc plan --delete")

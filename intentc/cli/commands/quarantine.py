@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from intentc.directives import Drop, Retry
+from intentc.loading.configuration import Loaded
+from intentc.model import Key
+
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
+from ..diagnostics_client import current_status, wait_for
 from ..directive_client import (
     Entry,
     all_held,
@@ -24,10 +28,7 @@ from ..directive_client import (
     waits_for_directive,
     whole,
 )
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
-    from intentc.model import Key
+from ..output import print_document
 
 _COLUMNS = ("kind", "name", "state", "since", "tries", "next try", "message")
 
@@ -42,8 +43,6 @@ def command() -> None:
 @configured()
 async def list_command(output: str, loaded: Loaded) -> int:
     """List what is held, rejected, contended, paused or dropped, with the reasons (queries the running compiler)."""
-    from ..diagnostics_client import current_status
-    from ..output import print_document
 
     diagnostics = loaded.configuration.intentc.diagnostics
     entries = await whole(diagnostics, await current_status(diagnostics))
@@ -109,9 +108,6 @@ def _one_or_all(kind: str | None, name: str | None, everything: bool) -> tuple[s
 
 
 async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: Loaded) -> int:
-    from intentc.directives import Retry
-
-    from ..diagnostics_client import wait_for
 
     async with directives_client(loaded.configuration) as client:
         if wanted is None:
@@ -133,7 +129,6 @@ async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: 
 
 
 async def _drop(wanted: tuple[str, str] | None, timeout: float | None, loaded: Loaded) -> int:
-    from intentc.directives import Drop
 
     async with directives_client(loaded.configuration) as client:
         if wanted is None:

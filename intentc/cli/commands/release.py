@@ -19,19 +19,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import msgspec
 
-from intentc.model.ownership import MARK_KEY, RELEASED_KEY
+from intentc.loading.configuration import Configuration, Loaded
+from intentc.model import Kind, Mark, Name
+from intentc.model.ownership import MARK_KEY, RELEASED_KEY, is_made_by
+from intentc.watch.keys import heartbeat_prefix, leader_key
+from intentc.watch.protocol import Store, prefix_end
 
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
+from ..connecting import open_store, stored_below
 from ..directive_client import picked
 from ..named_resources import kinds_named
 from ..output import print_document
 
 if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration, Loaded
-    from intentc.model import Kind, Mark
-    from intentc.watch.protocol import Store
-
     from ..api_client import ApiClient, Change
 
 _STOP_IT = "stop it, and wait until that key is deleted (half a minute after a crash); or give --force"
@@ -65,7 +66,6 @@ async def command(
     from intentc.plugins import declared
 
     from ..api_client import api_client
-    from ..connecting import open_store
 
     configuration = loaded.configuration
     kinds = kinds_named(declared(configuration).schema, [kind] if kind else [])
@@ -122,8 +122,6 @@ async def _give_up_the_path(store: Store, configuration: Configuration, *, force
 
 
 async def _check_no_compiler_runs(store: Store, installation: str) -> None:
-    from intentc.watch.keys import heartbeat_prefix, leader_key
-    from intentc.watch.protocol import prefix_end
 
     leader, beats = leader_key(installation), heartbeat_prefix(installation)
     found = [
@@ -160,7 +158,6 @@ async def adopt_command(
     from intentc.plugins import declared
 
     from ..api_client import api_client
-    from ..connecting import open_store
 
     configuration = loaded.configuration
     kinds = kinds_named(declared(configuration).schema, [kind] if kind else [])
@@ -223,8 +220,6 @@ class Marked(NamedTuple):
     @property
     def is_made_by_us(self) -> bool:
         """Whether the uuid is the one that the mark gives. A copy, or an object that was made again, has another."""
-        from intentc.model import Name
-        from intentc.model.ownership import is_made_by
 
         return is_made_by(self.mark.installation, self.mark, Name(self.kind, self.fq_name), self.uuid)
 
@@ -258,9 +253,6 @@ async def marked_objects(
 
 
 async def _read(store: Store, prefix: str, kind: str, installation: str, key: str) -> AsyncIterator[Marked]:
-    from intentc.model import Mark
-
-    from ..connecting import stored_below
 
     async for uuid, item in stored_below(store, prefix):
         try:

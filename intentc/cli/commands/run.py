@@ -10,16 +10,17 @@ API server and the crash marker's file open; it logs.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 import anyio
 import click
 
+from intentc.loading.configuration import Loaded
+
 from ..command_error import Exit
 from ..command_options import configured
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
+from ..connecting import api_server, diagnostics_access, lease_keepers, open_store, startable
+from ..output import show_progress
+from ..server_process import ended_by_signals, reloading_of
 
 _LOG = logging.getLogger("intentc.run")
 
@@ -40,10 +41,6 @@ async def command(observe: bool, loaded: Loaded) -> int:
     from intentc.service.audits import AuditProcess
     from intentc.service.service import build_service
     from intentc.writing.http import http_services
-
-    from ..connecting import api_server, diagnostics_access, lease_keepers, open_store, startable
-    from ..output import show_progress
-    from ..server_process import ended_by_signals, reloading_of
 
     configuration = loaded.configuration
     compilers = startable(configuration)

@@ -13,13 +13,15 @@ from urllib.parse import quote
 
 import click
 
+from intentc.loading.configuration import Loaded
+
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
+from ..diagnostics_client import asked
 from ..output import print_document
 
 if TYPE_CHECKING:
     from intentc.inspection import Reader
-    from intentc.loading.configuration import Loaded
 
 _PAGE = 500
 """Rows in one answer of the running compiler."""
@@ -39,7 +41,6 @@ async def command(view: str | None, text: str, limit: int, output: str, loaded: 
 
     A view shows the current content of etcd, converged or not.
     """
-    from ..diagnostics_client import asked
 
     diagnostics = loaded.configuration.intentc.diagnostics
     if view is None:

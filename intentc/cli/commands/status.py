@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
 import click
+import msgspec
+
+from intentc.loading.configuration import Loaded
+from intentc.loading.configuration.sections import Diagnostics
 
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
+from ..diagnostics_client import current_status
 from ..output import moment, print_document
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from intentc.loading.configuration import Loaded
-    from intentc.loading.configuration.sections import Diagnostics
 
 _PERIOD = 1.0
 """Seconds between two queries of ``--watch``."""
@@ -49,7 +52,6 @@ async def command(watch: bool, output: str, loaded: Loaded) -> int:
     Exit code 5 if it is not healthy or that is unknown, 6 if it is and there are problems, 4 if it can't be
     reached.
     """
-    from ..diagnostics_client import current_status
 
     diagnostics = loaded.configuration.intentc.diagnostics
     # A compiler that never answered is an error; one that stopped answering may come back.
@@ -66,7 +68,6 @@ async def command(watch: bool, output: str, loaded: Loaded) -> int:
 
 
 async def _watch(output: str, status: Mapping[str, Any], diagnostics: Diagnostics) -> NoReturn:
-    from ..diagnostics_client import current_status
 
     content = selected(status)
     live = output == "table" and sys.stdout.isatty()
@@ -88,7 +89,6 @@ class _JsonLines:
 
     def show(self, content: Mapping[str, Any]) -> None:
         """Print ``content``, unless nothing changed."""
-        import msgspec
 
         news = {name: value for name, value in content.items() if name not in _ALWAYS_CHANGING}
         if news != self._last:

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from intentc.loading.configuration import Loaded
+
 from ..command_error import Exit
 from ..command_options import configured, output_option
+from ..diagnostics_client import asked
 from ..output import print_document
 
 if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree
 
-    from intentc.loading.configuration import Loaded
 
 _PAGE = 500
 """Parts in one answer of the running compiler."""
@@ -66,7 +68,6 @@ async def command(kind: str, name: str, part: str, everything: bool, output: str
 
 async def _answer(kind: str, name: str, part: str, everything: bool, loaded: Loaded) -> dict[str, Any]:
     """The compiler's answer; with all its parts if ``everything`` is set."""
-    from ..diagnostics_client import asked
 
     where = loaded.configuration.intentc.diagnostics
     parameters = {"kind": kind, "name": name, "part": part}

@@ -7,17 +7,15 @@ configuration and certificates, opens the store and closes it, logs, and prints 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 import anyio
 import click
 
+from intentc.loading.configuration import Loaded, is_loopback
+
 from ..command_error import CommandError, Exit
 from ..command_options import configured
 from ..server_process import ListenAddress, bridge_diagnostics, diagnostics_option, etcd_until_signal
-
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Loaded
 
 _LOG = logging.getLogger("intentc.bridges.xds")
 
@@ -47,7 +45,6 @@ async def command(address: tuple[str, int], diagnostics: tuple[str, int], loaded
             where="intentc xds",
             next_step="pip install 'intentc[xds]'",
         ) from None
-    from intentc.loading.configuration import is_loopback
 
     configuration = loaded.configuration
     host, port = address

@@ -163,7 +163,7 @@ def test_without_a_configuration_the_line_that_dev_printed_is_named(
     def nobody(where: Any) -> Any:
         raise CommandError("the compiler does not answer", next_step="start it", code=Exit.UNREACHABLE)
 
-    monkeypatch.setattr(diagnostics_client, "current_status", nobody)
+    monkeypatch.setattr("intentc.cli.commands.status.current_status", nobody)
     for name in [name for name in os.environ if name.startswith("INTENTC_")]:
         monkeypatch.delenv(name)
     assert "  next:  no configuration is given here: if `intentc dev` runs, use the `export`" in intentc("status").err
@@ -246,7 +246,7 @@ def test_watched_without_a_terminal_it_is_one_line_of_json_for_each_change(
             raise KeyboardInterrupt
         return await current(where)
 
-    monkeypatch.setattr(diagnostics_client, "current_status", until_the_last)
+    monkeypatch.setattr("intentc.cli.commands.status.current_status", until_the_last)
     ended = intentc("status", "--watch")
     assert ended.code == Exit.INTERRUPTED
     assert [json.loads(line)["converged"] for line in ended.out.splitlines()] == [True, False, True]

@@ -82,7 +82,7 @@ COUNTERS = (
     Figure("intentc_drift_repairs", "Objects repaired after somebody else changed them.", "counters.drift_repairs"),
     Figure("intentc_contentions", "Objects in contention: another writer reverts them.", "counters.contentions"),
     Figure("intentc_api_server_pauses", "Pauses that the API server asked for.", "counters.pauses"),
-    Figure("intentc_lists", "Lists of etcd, by reason: every list after the first means that the watch could not be trusted.",
+    Figure("intentc_lists", "Lists of etcd, by reason: each one after the first means that the watch was in doubt.",
            "watch.lists", "reason"),
     Figure("intentc_watch_disconnects", "Ends of the watch on etcd, by reason.", "watch.disconnects", "reason"),
     Figure("intentc_missed_events", "Events that only the background relist found.", "watch.missed_events"),

@@ -33,9 +33,9 @@ from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
 _KEEPS_REQUESTS = frozenset({Status.FAILED, Status.HELD, Status.ON_HOLD})
-"""How a run ends that does not say which allocations its intent needs."""
+"""The endings of a run after which the allocations that its intent needs are unknown."""
 _LAPSE = 1.0
-"""Seconds until an entry is tried again for which permission was uncertain for a moment."""
+"""Seconds until an entry is tried again after permission was briefly uncertain."""
 
 
 class Entry(NamedTuple):
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 
 
 _ALL = Entry("", "")
-"""Queued in order to read all allocations again."""
+"""The key that is queued to read all allocations again."""
 
 
 class Allocations:
@@ -96,8 +96,8 @@ class Allocations:
         self._held: dict[str, dict[Entry, int]] = {}
         self._leaving: set[str] = set()
         self._to_check: set[str] = set()
-        """Those of ``_leaving`` of which it is not known whether an object holds them up; the others are queued, or
-        ``marked_objects`` reports when the object no longer does."""
+        """Those of ``_leaving`` that may or may not be held up by an object. The others are queued, or
+        ``marked_objects`` reports when no object holds them up any more."""
         self._unsure: set[Entry] = set()
         """Entries whose last request failed after it was sent: the allocator may hold a number for them."""
         self._invalidations = 0
@@ -221,8 +221,7 @@ class Allocations:
                     self.loop.add(entry, resync=True)
 
     def _gate(self) -> float:
-        """Requests are gathered until plans may begin, so that numbers follow the order of the intents' names, not the
-        order of arrival."""
+        """Requests are gathered until plans may begin, so that values follow the order of the intents' names."""
         return max(self._phases.gate(), self._throttle.gate())
 
     def _order(self, entry: Entry) -> tuple[str, Entry]:
@@ -260,7 +259,7 @@ class Allocations:
         return None
 
     def _note_failure(self, entry: Entry, error: Exception) -> None:
-        """Report a failed request, which is tried again. Raises what is none."""
+        """Report a failed request, which is tried again. Raises ``Fenced``, and what is not a ``Failure``."""
         if isinstance(error, Fenced) or not isinstance(error, Failure):
             raise error
         if not isinstance(error, Unavailable):
@@ -291,7 +290,7 @@ class Allocations:
             self.release(entry.origin)
 
     async def _settle_unknown(self, entry: Entry) -> None:
-        """Load all allocations to learn whether a request of unknown outcome, which nobody needs now, was granted."""
+        """Load all allocations to learn whether an unneeded request with unknown outcome was granted."""
         await self.load()
         if not self._is_read(entry):
             self.release(entry.origin)

@@ -1,4 +1,5 @@
-"""Decides when the API server may be asked: it must be reachable, outside a requested pause, and within the rate limit.
+"""Decides when the API server may be asked: it must be reachable, not have requested a pause, and be within the rate
+limit.
 
 Why one throttle for the whole server: an overloaded or unreachable server affects every object, and trying each object
 on its own would cause the very load that the server asked to avoid. It sends nothing: the senders report each answer.

@@ -89,8 +89,8 @@ class ObjectChanges:
             self._objects.plan(sorted(affected), resync=resync)
 
     def _kept_for(self, names: Iterable[Name]) -> Iterator[Name]:
-        """The resources on which changed resources that are being deleted claim finalizers: such a claim stays, but
-        counts only as long as something exists that was made for its intent."""
+        """The resources on which changed resources that are being deleted claim finalizers. Such a claim stays, but
+        counts only while something exists that was made for its intent."""
         for name in names:
             kind = self._logic.schema.kinds.get(name.kind)
             if kind is None or not kind.written_as_manifests:
@@ -103,8 +103,8 @@ class ObjectChanges:
                 yield from (claim.holder for claim in self._book.finalizers_of(actual.key))
 
     def _concerns_us(self, name: Name) -> bool:
-        """Whether a changed object must be planned: something claims it or waits for it, or it may carry something of
-        ours."""
+        """Whether a changed object must be planned: it is claimed, another object waits for it, or it may carry
+        something of ours."""
         kind = self._logic.schema.kinds.get(name.kind)
         if kind is None:
             return False
@@ -176,7 +176,7 @@ class Applier:
         self._pass_on(self._logic.restore_facts(facts), plan=True, resync=True)
 
     def _unreadable(self, snapshot: Snapshot, decoded: Mapping[Key, State]) -> list[Change]:
-        """The changes whose values can't be read, and of which this process knows no readable value."""
+        """The changes whose values can't be read, and for which this process knows no readable value."""
         keys = {key for key, state in decoded.items() if isinstance(state, Held)}
         keys = {key for key in keys if self._logic.cache.shown(key) is None}
         return [change for change in snapshot.changes if Key(change.kind, change.uuid) in keys] if keys else []

@@ -236,8 +236,8 @@ class Engine:
             marked.left_over(found)
 
     def _forget_deleted_owners(self) -> None:
-        """Have the guard forget the owners that are back, and those whose last object is gone: its deletion may have
-        been deferred for long."""
+        """Have the guard forget owners that exist again, and owners whose last object is gone. The latter's deletion
+        may have been deferred for long."""
         guard, has_intent = self.planner.guard, self._logic.has_intent
         marks = self._marked.marks
         guard.forget({owner for owner in guard.deleted_owners if has_intent(owner) or not marks.of(owner)})
@@ -254,7 +254,7 @@ class Engine:
         self._inputs_changed()
 
     def _inputs_changed(self) -> None:
-        """Let the affected intents be evaluated before anything is planned."""
+        """Report new inputs, so that the affected intents are evaluated before anything is planned."""
         if not self.jobs.idle:
             self._phases.happened(Happened.INPUTS)
         self.work_ended()

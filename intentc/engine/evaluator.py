@@ -39,7 +39,7 @@ _COOLDOWN = 10
 """Cooldown as a multiple of the evaluation's time: an expensive intent takes a tenth of the time at most."""
 _LONGEST_COOLDOWN = 1.0
 _CUT_OFF = Backoff(60.0, 3840.0, jitter=0)
-"""When an evaluation that was cut off is tried again, unless something that it read changes. It used its whole budget,
+"""When an interrupted evaluation is tried again, unless something that it read changes first. It used its whole budget,
 and only a change would make it end sooner."""
 
 _LONGEST_PATH = 12
@@ -109,7 +109,7 @@ class Claims:
             self._objects.plan((name,), resync=not self._objects.backs_off(name))
 
     def _changed(self, origin: Key, names: frozenset[Name]) -> frozenset[Name]:
-        """Have the objects followed on which the intent changed its claims, if they may show a number of it."""
+        """Track the objects on which the intent changed its claims, if they may show a value allocated to it."""
         if self._allocations.holds(origin.uuid):
             self._marked.claims_changed(origin.uuid, names)
         return names
@@ -146,7 +146,7 @@ class Evaluator:
         """Whether expensive intents cool down, since other tasks want the event loop."""
         self._cool_at: dict[Key, float] = {}
         self.cooling_down: set[Key] = set()
-        """Expensive intents that have a new job during their cooldown."""
+        """Expensive intents with a new job during their cooldown."""
         self.runs = 0
         self.seconds = 0.0
         """The total time of all jobs, and how many were slow enough to start a cooldown."""
@@ -261,14 +261,14 @@ class Evaluator:
             raise _CutOff if outcome.problems[-1].reason == BUDGET_EXCEEDED else _Failed
 
     def _pass_on(self, path: Path, affected: Affected) -> None:
-        """End the facts that nobody contributes any more, and schedule the intents that changed facts affect. ``path``:
-        the path to the intent whose facts they are."""
+        """End facts without contributors, and schedule the intents that changed facts affect. ``path``: the path to the
+        intent that yields the facts."""
         self.end(affected.deleted, live=True)
         self._jobs.schedule(_led_by(path, affected.jobs))
 
     def _affected_by(self, outcome: Outcome) -> Affected:
         """Record what an evaluation read and yielded; return the intents that its facts affect. A held intent keeps
-        yielding the facts of the last good values, so that a restart removes them from nobody."""
+        yielding the facts of the last good values, so that no other intent loses them in a restart."""
         logic, key = self._logic, outcome.key
         if outcome.status is Status.DONE:
             return logic.evaluated(key, outcome.reads, outcome.facts, complete=True)
@@ -282,8 +282,7 @@ class Evaluator:
     def _is_to_be_recalled(self, key: Key) -> bool:
         """Whether facts of an intent that fails or is on hold must be recomputed from its last good value.
 
-        True if this process never evaluated it completely, and knows no facts of an earlier run, but the value that
-        this run had."""
+        True if this process never evaluated it completely, and knows the value of an earlier run but not its facts."""
         logic = self._logic
         return self._claims.are_unknown(key) and key in logic.superseded and not logic.keeps_facts(key)
 
@@ -363,6 +362,6 @@ def _in_order(objects: Collection[Name], claims: Iterable[Claim]) -> tuple[Name,
 
 
 def _note_failure(key: Key, error: Exception) -> None:
-    """Raise a fault of our own; a failure of an intent is in its states."""
+    """Raise an internal error; a failure of an intent is in its state."""
     if not isinstance(error, _Failed):
         raise error

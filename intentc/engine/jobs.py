@@ -14,7 +14,7 @@ from ..reconcile import KeyedQueue
 from ..reconcile.keyed import RETRY
 
 _UNPROMPTED = Job(by_readers=True, path=(), missing=None)
-"""The cause of an evaluation that was requested, resumed or retried: its memo is not asked."""
+"""The cause of an evaluation that was requested, resumed or retried, which ignores the memo."""
 
 
 class Jobs(KeyedQueue[Key]):

@@ -24,9 +24,9 @@ from ..planning import Assumed, Plan, Planner
 from .objects import Objects
 
 _ANY_LEFT_OVER = Name("", ())
-"""Stands for all objects that other processes may have written, as what an intent waits for."""
+"""Represents, as what an intent waits for, all objects that other processes may have written."""
 _NEXT_PASS = Name("", ("",))
-"""Stands for the next pass, as what an intent waits for: it finds what other processes may have written."""
+"""Represents, as what an intent waits for, the next pass: it finds what other processes may have written."""
 
 
 class Marks:
@@ -161,8 +161,8 @@ class MarkedObjects:
         """Whether something that nobody claims may stay in an object although its plan is carried out.
 
         A plan does not clear everything if it reports a problem or defers a removal, if the object waits for its own
-        deletion, or if its claims changed during the write. Then what is stored decides: these reasons may last, and
-        have nothing to do with what this intent claimed."""
+        deletion, or if its claims changed during the write. Then the stored content decides: these reasons may last,
+        and have nothing to do with what this intent claimed."""
         name = plan.name
         waits = name in plan.waits_for or (bool(plan.waits_for) and name not in self._book)
         clears = in_full and not (plan.problems or plan.deferred or waits or self._objects.asked_again(name))

@@ -24,12 +24,11 @@ from .state_tables import PAUSED, StateTables
 
 _LOG = logging.getLogger(__name__)
 _LAPSE = 0.5
-"""Seconds until an object is planned again that could not be written for a moment, since the lease was uncertain or the
-watch was not open."""
+"""Seconds until an object is planned again after the lease was uncertain or the watch was not open."""
 
 
 class StatusPace:
-    """Limits how often the status of one object is written, since each write is an event for all who watch the object.
+    """Limits how often one object's status is written, since each write is an event for all its watchers.
 
     The first write is made at once. Further ones within the interval are left out of their plans, and the object is
     planned again at its end, so that the last status counts. ``interval``: seconds, 0 for no limit. ``clock``:
@@ -99,7 +98,7 @@ class ObjectPlanner:
         self._drift = drift
         self._status_pace = status_pace
         self._woken: dict[Name, frozenset[Name]] = {}
-        """The objects that were asked to drop their references to one that is to be deleted."""
+        """The objects that have been queued to drop their references to one that is to be deleted."""
 
     def plan(self, name: Name) -> Plan:
         """The plan for one object now: what it needs, permitted or not."""
@@ -162,7 +161,7 @@ class ObjectPlanner:
 def make_pass(
     world: LiveWorld, planner: Planner, drift: Drift, objects: Objects, *, claimed_too: bool
 ) -> frozenset[Name]:
-    """Queue every unclaimed object that is ours or carries something of ours, and return them; runs after a listing was
+    """Queue and return every unclaimed object that is ours or carries something of ours. Runs after a listing was
     evaluated. ``claimed_too``: queue all claimed objects as well.
 
     The planner's guard withholds mass deletions."""

@@ -20,9 +20,9 @@ STANDING_BY = "standing by"
 RESTORED = "restored"
 UPGRADE = "upgrade"
 ENDING = "ending"
-"""The reasons for which permission is withheld: this process only observes; another process leads, or may; the store
-was restored to an older state and has not been audited yet; this version would write much more than the last leader's;
-the process ends."""
+"""The reasons for withholding permission: this process only observes; another process leads, or may lead; the store was
+restored to an older state and has not been audited yet; this version would write much more than the last leader's; the
+process ends."""
 
 Fence = Callable[[], str | None]
 
@@ -43,8 +43,8 @@ class Warrant(NamedTuple):
 
 
 class Permission:
-    """Granted while no reason withholds it, the watch is ready (``require_watch``) and, if a leader is needed
-    (``require_leadership``), the leadership is certain."""
+    """Granted while no reason withholds it, the watch is ready, and the leadership is certain. The last two apply only
+    if required (``require_watch``, ``require_leadership``)."""
 
     def __init__(self, *, observe: bool = False) -> None:
         self._withheld_for: dict[str, str] = {}

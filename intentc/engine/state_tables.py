@@ -20,7 +20,7 @@ from ..model.reads import object_read
 from ..reconcile import Quarantine
 
 PAUSED = "Paused"
-"""The reason for which an intent is held, or an object is not written, since an operator paused it."""
+"""The reason of a pause: an operator paused the intent or the object."""
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=Sized)
@@ -75,8 +75,8 @@ class ProblemCounts:
         return self._about.keys()
 
     def take_changed(self) -> Collection[tuple[str, str]]:
-        """Kind and name of each resource whose problems have changed since the last call; at the first call, of each
-        that has one. For one caller."""
+        """Kind and name of each resource whose problems have changed since the last call. The first call returns each
+        resource with a problem. For one caller only."""
         changed, self._changed = self._changed, set()
         return tuple(self._about) if changed is None else changed
 
@@ -114,11 +114,11 @@ class StateTables:
         self.left_alone: Quarantine[Name] = Quarantine()
         """Objects that an operator has paused. They do not count as problems."""
         self.left_if_ours: dict[Name, Problem] = {}
-        """Objects of intents that an operator has paused; they are left alone, too, if they carry our mark."""
+        """Objects of intents that an operator has paused; those with our mark are left alone as well."""
         self.stopped: dict[Key, dict[str, Stop]] = {}
         """Intents that are not evaluated although they could, by reason: paused, or suspected of ending processes."""
         self.dropped: dict[Key, int] = {}
-        """Intents that an operator has given up → the mod revision that their resource had then."""
+        """Intents that an operator has dropped → the mod revision that their resource had then."""
         self.planned: dict[Name, tuple[Operation, ...]] = {}
         """The writes that wait for permission."""
         self.object_waits: dict[Name, frozenset[Name]] = {}
@@ -185,8 +185,8 @@ class StateTables:
         return key in self.held or key in self.waiting
 
     def must_stay(self, key: Key) -> bool:
-        """Whether what this intent contributed must stay: as ``is_held``, or its resource can't be read and no operator
-        has given it up."""
+        """Whether what this intent contributed must stay. True as for ``is_held``, or if its resource can't be read and
+        no operator has dropped it."""
         return self.is_held(key) or (key in self._unreadable and key not in self.dropped)
 
     def problems_of_run(self, key: Key) -> tuple[Problem, ...]:

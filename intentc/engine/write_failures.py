@@ -23,7 +23,7 @@ from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
 INTERNAL_ERROR = "InternalError"
-"""The reason for which an object is deferred whose plan or write ended with an exception that nothing foresees."""
+"""The reason of an object that is deferred because its plan or write raised an unexpected exception."""
 _ROUNDS = 3
 """Conflicts in a row after which an object backs off."""
 

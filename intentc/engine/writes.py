@@ -67,7 +67,7 @@ class Sender:
         self._log_fields = log_fields
         self._restorations = 0
         self.fenced: Fenced | None = None
-        """Set if the server rejected us in favour of another process though we never claimed to lead."""
+        """Set if the server rejected our write because another process leads, although we never claimed to lead."""
         self.written = 0
         """Acknowledged writes."""
         self.last_revision = 0

@@ -1,5 +1,4 @@
-"""Finds the lines of the author's code in which something happened, from a stack of frames; and whether Ctrl-C
-interrupted an evaluation.
+"""Finds the lines of the author's code in a stack of frames, and whether Ctrl-C interrupted an evaluation.
 
 Kept apart because two kinds of stack are read: that of an exception, and that of an evaluation that is cut off. Frames
 of our own and of the standard library are left out: an author can't fix them.

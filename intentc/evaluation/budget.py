@@ -44,7 +44,7 @@ from .author_lines import CONTEXT_MODULE, author_line
 class Limits(NamedTuple):
     """``objects``: resources and facts yielded by one evaluation (references count only by their bytes). ``size``:
     bytes of JSON of all that it yields. ``reads``: distinct reads. ``thread_seconds``: CPU time of the main thread;
-    ``wall_seconds``: wall time while the process isn't stopped. ``reasons``: calls of ``because``."""
+    ``wall_seconds``: wall time while the process is not suspended. ``reasons``: calls of ``because``."""
 
     objects: int = 1_000
     size: int = 10_000_000
@@ -120,7 +120,8 @@ Guarded = TypeVar("Guarded", bound=Callable[..., Any])
 
 
 class BudgetExceeded(BaseException):
-    """An evaluation exceeded its time. Not an ``Exception``: code that continues after any of those must not do so."""
+    """An evaluation exceeded its time. It is not an ``Exception``, so that code that catches those does not
+    continue."""
 
 
 class _Cut(BudgetExceeded):

@@ -1,8 +1,8 @@
 """Declares a package of kinds, intents and reactions, and what its author says about the outputs.
 
 ``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. ``intentc/plugins.py`` loads what
-it names. Only the compiler's author knows how the objects of one route or user relate, which name another program has
-for them, and what a change of them means outside: views, namings and remarks say so.
+it names. Only the compiler's author knows how objects relate to each other, which names other programs have for them,
+and what a change of them means there: views, namings and remarks say so.
 """
 
 from __future__ import annotations
@@ -111,11 +111,11 @@ class Compiler:
     the names that its intents claim by ``finalizer``; they are its own on every resource. The intents of a compiler
     that declares any make nothing more for a resource that is being deleted.
 
-    ``needs_synced``: the kinds that must be there as a whole before anything is compiled, if a bridge mirrors a
-    cluster: nothing is evaluated before the bridge has listed each of them once (``intentc.kubernetes.wait``).
+    ``needs_synced``: the kinds of which a bridge must have mirrored all resources before anything is compiled. If a
+    bridge mirrors a cluster, nothing is evaluated until it has listed each of them once (``intentc.kubernetes.wait``).
 
     ``makes``: the kinds of the objects that its intents make in a cluster, such as ``apps/v1/Deployment`` or
-    ``v1/Service``. Such objects are found again when the store was lost.
+    ``v1/Service``. Such objects are found again after the store was lost.
 
     Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind or an unknown ``trust``, if its
     ``evaluate`` is misspelt or async, if a view

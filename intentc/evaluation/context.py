@@ -59,7 +59,7 @@ class AllocationRequest(NamedTuple):
 
 
 class Waiting(Exception):
-    """Something must exist first: the intent keeps its last claims until ``read`` changes (docs/engine.md §4.2)."""
+    """Something must exist first. The intent keeps its last claims until ``read`` changes (docs/engine.md §4.2)."""
 
     def __init__(self, read: Read) -> None:
         super().__init__(f"waiting for {' '.join(read)}")
@@ -140,8 +140,8 @@ class Context:
         return View(self, key) if key is not None else None
 
     def observed(self, manifest: ResourceClaim) -> View | None:
-        """What became of a claimed manifest in the cluster: the resource ``observed`` that a bridge wrote for it, None
-        while no bridge has looked. An evaluation that reads it runs again when the answer changes."""
+        """The state of a claimed manifest in the cluster: the resource ``observed`` that a bridge wrote for it, or None
+        until a bridge has looked. An evaluation that reads it runs again when the answer changes."""
         return self.find(OBSERVED, manifest.name.fq_name)
 
     def is_taken(self, kind: str, fq_name: tuple[str, ...]) -> bool:
@@ -202,7 +202,7 @@ class Context:
 
     def contributed(self, kind: str, name: str) -> bool:
         """Whether any intent yields a fact. The reader runs again when the first contribution is made and when the last
-        one ends, not for those in between: for facts with very many contributors."""
+        one ends, not for those in between. Use it for facts with very many contributors."""
         self._visibility.check_fact(kind)
         self._record(read_of.presence_read(kind, name))
         return self._world.contributed(kind, name)
@@ -233,10 +233,10 @@ class Context:
         return numbers
 
     def hold(self, reason: str) -> NoReturn:
-        """End the evaluation, since its input is unusable: what the intent wanted of other objects stays as it was
-        after its last complete evaluation, and so do its facts. ``reason``: what is wrong and what to do, for people.
+        """End the evaluation, since its input is unusable. The intent keeps the claims and facts of its last complete
+        evaluation. ``reason``: what is wrong and what to do, for people.
 
-        What was claimed of status before is taken; other claims are not."""
+        Claims on status that were made before take effect; other claims do not."""
         self._interrupt(OnHold(self.redacted(str(reason))))
 
     def setting(self, name: str, *default: Any) -> Any:
@@ -264,8 +264,9 @@ class Context:
         """Give a reason for a part of the object of ``claim``; recorded only if ``explaining``.
 
         All ``sources`` together suffice for the part, and each is needed; several calls are several reasons. Without
-        ``part`` the whole object is meant, and for a claim of references or a property those. It reads and changes
-        nothing. Without any reason the intent's own resource counts, or the contributors to the fact."""
+        ``part`` the reason is about the whole object, or about the references or the property that are claimed. It
+        reads and changes nothing. Without any reason the intent's own resource counts, or the contributors to the
+        fact."""
         if not self.explaining:
             return
         if not isinstance(part, str) or not all(isinstance(source, Source) for source in sources):
@@ -282,7 +283,7 @@ class Context:
 
     def problem_on(self, kind: str, name: str, reason: str, message: str) -> None:
         """Report a problem with another resource, without reading it; ``name``: its fq_name joined by ``:``. For
-        intents of facts, since people never fix the fact itself. A problem that is reported twice is kept once."""
+        intents of facts, since people never fix the fact itself. A problem that is reported twice counts once."""
         problem = Problem(kind, name, reason, self.redacted(message))
         if problem not in self.problems:
             self.problems.append(problem)
@@ -404,7 +405,8 @@ class Context:
         return self._resource(self.key) is not None
 
     def is_being_deleted(self) -> bool:
-        """Whether the resource of this intent waits for its finalizers; recorded, also when the evaluation is over."""
+        """Whether the resource of this intent waits for its finalizers. It is recorded, even after the evaluation has
+        ended."""
         if not self._visibility.kind(self.key.kind).written_as_manifests:
             return False
         self.reads |= {read_of.usable_read(self.key), read_of.metadata_read(self.key, "deletionTimestamp")}

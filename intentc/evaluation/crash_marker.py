@@ -26,7 +26,7 @@ _IDLE = 0
 
 
 def state_directory(environment: Mapping[str, str] | None = None) -> Path:
-    """Where a process keeps state for the next one: ``$STATE_DIRECTORY`` (set by systemd), else ``intentc`` below
+    """Where a process keeps state for the next one: ``$STATE_DIRECTORY`` (set by systemd), or ``intentc`` below
     ``$XDG_STATE_HOME`` or ``~/.local/state``. ``environment``: None for the process's."""
     environment = os.environ if environment is None else environment
     if given := environment.get("STATE_DIRECTORY"):

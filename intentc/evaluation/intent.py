@@ -1,9 +1,9 @@
 """What an author sees of resources: a ``View`` of any resource, and ``Intent``, the view of the one that is compiled.
 
 Every read passes through the context, which records it; ``key``, ``kind`` and ``uuid`` are no reads. Fields that
-compilers write are hidden: an evaluation that reads its own output would never converge (docs/engine.md §5.1).
-Each part of a resource's metadata is a read of its own: a cluster writes to metadata all the time, and an intent that
-reads one annotation must not run again for another (docs/engine.md §3.1).
+compilers write are hidden: an evaluation that reads its own output would never converge (docs/engine.md §5.1). Each
+part of a resource's metadata is a separate read: a cluster writes to metadata all the time, and an intent that reads
+one annotation must not run again when another one changes (docs/engine.md §3.1).
 
 ``Intent`` makes claims on its own objects: a child (``child``, ``child_of``), a root object (``owned``), and an object
 in a Kubernetes cluster (``manifest``). The functions below it, and ``status.py``, make the other claims. Values may be
@@ -231,7 +231,7 @@ class Metadata:
 
     @property
     def annotations(self) -> NamedTexts:
-        """Those of users: our own mark is not among them."""
+        """Users' annotations, without our own mark."""
         return NamedTexts(self._context, self._key, "annotations")
 
     def __getattr__(self, part: str) -> Any:

@@ -46,12 +46,12 @@ class Backoff(NamedTuple):
 
 
 RECONNECT = Backoff(0.1, 3.0)
-"""For connections to a store: short enough that nobody waits for it, long enough that nobody notices the attempts."""
+"""For connections to a store: short enough that nobody waits long, long enough that attempts cost little."""
 
 
 def retry_after(text: str, longest: float, unknown: float = 0.0) -> float:
-    """The seconds for which a ``Retry-After`` asks: a number or a date, at most ``longest``; ``unknown`` if it is
-    absent or means nothing.
+    """The seconds that a ``Retry-After`` asks for, at most ``longest``. It is a number or a date; ``unknown`` is
+    returned if it is absent or invalid.
 
     >>> [retry_after(text, 300.0) for text in ("7", "-7", "inf", "999999999", "nan", "soon", "")]
     [7.0, 0.0, 300.0, 300.0, 0.0, 0.0, 0.0]
@@ -102,7 +102,7 @@ class Retries:
 
 CONTENTION_REVERTS = 5
 CONTENTION_SECONDS = 600.0
-"""As many repairs of one part of an object within so many seconds are contention with another writer."""
+"""This many repairs of one part of an object within this many seconds are contention."""
 CONTENDED = Backoff(60.0, 3600.0, jitter=0)
 """The pauses until a contended part is tried again."""
 

@@ -65,7 +65,7 @@ class Unauthenticated(Denied):
 
 
 class Expired(Failure):
-    """What the call names is over: a revision is compacted, or a lease or the token of a page has expired."""
+    """What the call names has ended: a revision is compacted, or a lease or page token has expired."""
 
 
 class UnknownOutcome(Failure):
@@ -73,7 +73,8 @@ class UnknownOutcome(Failure):
 
 
 class _Answered(Failure):
-    """``status``: of HTTP. ``message``: the system's. ``reason``: its word for the failure, such as ``NotFound``."""
+    """``status``: the HTTP status. ``message``: the system's message. ``reason``: its word for the failure, such as
+    ``NotFound``."""
 
     def __init__(self, status: int, message: str, reason: str = "") -> None:
         words = f"{message} ({status})" if reason else f"{status}: {message}" if message else str(status)

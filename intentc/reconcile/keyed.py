@@ -1,4 +1,4 @@
-"""A queue that holds each key at most once, and never gives a key to two workers at the same time.
+"""A queue that holds each key at most once and never gives it to two workers at once.
 
 Why our own: coalescing keeps a storm of events cheap. Adding a waiting key only updates it; adding a key that is being
 worked on makes it run again afterwards; so 10,000 events on one hub are a few jobs. Live changes precede resync, but
@@ -54,7 +54,7 @@ class KeyedQueue(Generic[K]):
         self._clock = clock
         self._backoff = backoff
         self.changed = asyncio.Event()
-        """Set when a key begins to wait for a worker; who waits for that clears it."""
+        """Set when a key begins to wait for a worker; the waiting task clears it."""
         # Ordered dicts, since taking the first key of a plain dict again and again is quadratic.
         # The values are when each was added, by the monotonic clock.
         self._live: OrderedDict[K, float] = OrderedDict()

@@ -29,7 +29,7 @@ from .keyed import RETRY, KeyedQueue
 
 _LOG = logging.getLogger(__name__)
 _SLICE = 0.004
-"""Seconds of work after which other tasks get a turn; asyncio switches tasks only where one waits."""
+"""Seconds of work after which other tasks get a turn; asyncio switches tasks only when one awaits."""
 _LONG = 0.002
 """Seconds. After a longer piece of synchronous work, other tasks get several turns: for timers that came due
 meanwhile, and then for the tasks that these wake."""
@@ -251,8 +251,8 @@ class Loop(Generic[K]):
                 await self.drain()
 
     async def step(self) -> bool:
-        """Work on the keys that wait now, one after the other, in the caller's task; stop early if the gate or a pause
-        closes. Whether a key was worked on."""
+        """Work on the keys that wait now, one after the other, in the caller's task. Stop early if the gate or a pause
+        closes. True if a key was worked on."""
         count = self.queue.waiting + len(self._batch)
         for number in range(count):
             if self._is_closed() or not (self._batch or self.queue.waiting):
@@ -282,7 +282,7 @@ class Loop(Generic[K]):
             self.queue.done(key)
 
     def _seconds_to_wait(self) -> float:
-        """Seconds until a key may be begun; infinite if that depends on an event."""
+        """Seconds until work on a key may begin; infinite if that depends on an event."""
         if self._fault is not None:
             self._raise_fault()
         if not (self._batch or self.queue.waiting) or len(self._tasks) >= self._workers:
@@ -298,7 +298,7 @@ class Loop(Generic[K]):
         return max(self._pause.seconds, self._gate())
 
     async def _sleep(self, seconds: float) -> None:
-        """Return after so many seconds, or once something has happened on which ``_seconds_to_wait`` depends."""
+        """Return after so many seconds, or once the result of ``_seconds_to_wait`` may have changed."""
         self._wake.clear()
         timer = None
         if seconds < math.inf:
@@ -354,7 +354,7 @@ class Loop(Generic[K]):
             self._conclude(key, result)
 
     def _conclude(self, key: K, result: Result | Exception) -> None:
-        """End a run. What the owner's functions raise here ends the loop."""
+        """End a run. An exception of the owner's functions here ends the loop."""
         self.runs += 1
         self._tasks.pop(key, None)
         self._wake.set()
@@ -380,7 +380,7 @@ class Loop(Generic[K]):
             self._fault = error
 
     def _queue_failed(self, key: K, error: Exception) -> bool:
-        """Have a key that failed tried again. True if the present batch keeps it."""
+        """Queue a failed key again. True if the present batch keeps it."""
         if not isinstance(error, Failure):
             self.queue.retry(key, resync=True)
         elif error.concerns_all and self._pause.failed(error, key):

@@ -31,15 +31,15 @@ from intentc.watch.protocol import Compare, Delete, Put, Relation, Store, Target
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
-"""Seconds between looks."""
+"""Seconds between checks of due resources."""
 _SETTLE_SECONDS = 2.0
 _LONGEST_SETTLE_SECONDS = 10.0
 _ALL_SECONDS = 10.0
-"""Seconds between looks at everything."""
+"""Seconds between checks of all resources."""
 _LIST_SECONDS = 300.0
 _DENIED_SECONDS = 60.0
 _IN_ONE_TURN = 500
-"""Reports that are looked at before other tasks have their turn."""
+"""Reports that are checked before other tasks get a turn."""
 
 _Subject = tuple[str, str]
 """Kind and name (fq_name joined by ``:``) of a resource."""
@@ -74,11 +74,11 @@ class ProblemReports:
         self._keys: dict[_Subject, Key] = {}
         """Resources with a report."""
         self._subjects: dict[Key, _Subject] = {}
-        """Whose each report is: a resource that was gone has its uuid for a name until it is back."""
+        """The resource of each report. A resource that was deleted has its uuid as its name until it exists again."""
         self._due: dict[_Subject, float] = {}
-        """What is to be looked at, and when."""
+        """The resources to check, and when."""
         self._since: dict[_Subject, float] = {}
-        """When the problems of what is to be looked at began to change."""
+        """When the problems of the resources to check began to change."""
         self._all_at = 0.0
         self._list_at = 0.0
         self._paused_until = 0.0
@@ -138,11 +138,11 @@ class ProblemReports:
         self._all_at, self._list_at = now + _ALL_SECONDS, now + _LIST_SECONDS
 
     def _name_of(self, key: Key) -> str:
-        """The name of a resource; of one that is gone, its uuid, under which nothing is found."""
+        """The name of a resource, or the uuid of one that no longer exists, under which nothing is found."""
         return self._world.name_of(key) if self._world.exists(key) else key.uuid
 
     async def _find_replaced(self, now: float) -> None:
-        """Look at the resources that are other ones under their names than those with the reports."""
+        """Check resources whose name now belongs to another resource than the one with the report."""
         for count, subject in enumerate([*self._states.problem_counts.subjects], 1):
             if subject not in self._due and self._keys.get(subject) != self._mirrored(subject):
                 self._due[subject] = now
@@ -191,7 +191,7 @@ class ProblemReports:
         return Key(kind, uuid) if resource is not None and resource.values().metadata.mirrored else None
 
     async def _write(self, key: Key, report: ProblemReport | None) -> None:
-        """Write or remove a report. Raises ``Failure``, also if another process leads by now."""
+        """Write or remove a report. Raises ``Failure``, also if another process leads meanwhile."""
         name = self._layout.key(*key)
         operation = Delete(name) if report is None else Put(name, msgspec.json.encode(report))
         written = await self._store.transaction(self._conditions(), [operation])

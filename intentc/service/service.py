@@ -196,7 +196,7 @@ def tasks_of(engine: Engine, source: Source, parts: Parts, *, relist_slice: floa
 
 
 def _address(diagnostics: Diagnostics) -> str:
-    """The address of our diagnostics for people; empty if the port is not known yet."""
+    """The address of our diagnostics, for people; empty while the port is unknown."""
     host, port = diagnostics.address.host, diagnostics.address.port
     scheme = "https" if diagnostics.tls.cert else "http"
     shown = socket.gethostname() if host in _WILDCARDS else url_host(host)

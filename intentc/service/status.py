@@ -218,8 +218,8 @@ class CompilerStatus:
         return "leader" if leadership.leads else "standby"
 
     def _of_the_engine(self, leadership: Leadership | None, *, converged: bool) -> Sequence[str]:
-        """Return what the engine waits for before it has converged, the most important first. Afterwards it waits for
-        the API server only, if that does not answer."""
+        """Return what the engine waits for until it has converged, the most important first. Once it has, it waits only
+        for an API server that does not answer."""
         if not converged:
             return list(self._left(leadership)) or [_A_MOMENT]
         return [] if self._engine.throttle.reachable else [unreachable_server(self._rates)]
@@ -250,7 +250,7 @@ class CompilerStatus:
         return min((moment for moment in since if moment is not None), default=None)
 
     def _of_etcd(self, leadership: Leadership | None) -> Iterator[str]:
-        """Yield what prevents it from knowing the present inputs: it may have converged for those that it knows."""
+        """Yield what prevents the engine from knowing the present inputs; it may have converged for the known ones."""
         if self._lacking:
             yield self._lacking
             return

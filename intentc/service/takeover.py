@@ -1,4 +1,4 @@
-"""Makes a standby the leader and back: the steps between winning the election and the first write, and on losing it.
+"""Makes a standby the leader, and the leader a standby: the steps after winning and after losing the election.
 
 A standby watches, evaluates and plans like the leader, so a takeover needs no relist: it applies the former leader's
 last writes, claims the path, reads the allocations, and carries out its own plans (docs/engine.md §9), unless compilers
@@ -150,7 +150,7 @@ class TakeOver:
         self._engine.lift(UPGRADE)
 
     async def _take_over(self, leadership: Leadership) -> None:
-        """Catch up and permit writes, unless the leadership is lost meanwhile."""
+        """Catch up and permit writes, unless the leadership is lost first."""
         await persist(partial(self._catch_up, leadership), "can't take over", log=_LOG)
         if self._leadership is not leadership:
             return

@@ -92,8 +92,8 @@ class Look:
 
 
 def affected(world: LiveWorld, planner: Planner, difference: Difference) -> frozenset[Key]:
-    """Return every intent behind an object: those that the audit names, those that claim it here, and all contributors
-    to the facts that these read."""
+    """Return every intent behind an object. These are the intents that the audit names, those that claim it here, and
+    all contributors to the facts that these read."""
     claiming = frozenset(planner.book.on(difference.place))
     return difference.intents | claiming | upstream(world, claiming | difference.intents)
 
@@ -109,7 +109,7 @@ def repaired(live: Live, name: Name, before: int) -> bool:
 
 
 def _revision(actual: Actual | None) -> int | None:
-    """Return the revision of an object, 0 if it is absent, None if the answer to our write is still pending."""
+    """Return the revision of an object: 0 if it is absent, None if the answer to our write is pending."""
     return 0 if actual is None else actual.revision
 
 

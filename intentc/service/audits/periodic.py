@@ -101,9 +101,9 @@ class PeriodicAudit:
         return dict(self._figures)
 
     async def run(self) -> None:
-        """Audit every ``period``, first at a random moment of the first period, so that compilers that start together
-        don't audit together; and after each restore of the store. Writes are permitted again once an audit has judged
-        the differences."""
+        """Audit every ``period`` and after each restore of the store. The first audit is at a random moment of the
+        first period, so that compilers that start together don't audit together. Writes are permitted again once an
+        audit has judged the differences."""
         if self._period:
             self._loop.add(_PERIODIC, after=self._period * self._chance())
         self._loop.add(_RESTORED)
@@ -251,7 +251,7 @@ class PeriodicAudit:
 
 
 def _note_failure(reason: str, error: Exception) -> None:
-    """Report an audit that failed after a restore. Raises what is no failure of an audit."""
+    """Report an audit that failed after a restore. Raises any other exception."""
     if not isinstance(error, AuditFailed):
         raise error
     _LOG.error("etcd was restored, and the audit failed: %s; writes stay withheld until one succeeds", error)

@@ -73,7 +73,8 @@ async def _answer(process: Process) -> Report:
 
 
 def _reason(said: Sequence[str]) -> str:
-    """Return the error and its place from the output of the failed command; of another program its last line."""
+    """Return the error and its place from the output of the failed command, or the last line of another program's
+    output."""
     fields = dict(line.split(": ", 1) for line in said if line.startswith(("error: ", "where: ")))
     if "error" not in fields:
         return said[-1]

@@ -37,6 +37,8 @@ from .secrets import Secrets
 
 if TYPE_CHECKING:
     from .admission.rules import Change
+    from .authorization import Caller
+    from .permissions import Access
 
 MOST_ON_LOOP = 16 * 1024
 """Bytes of a body, or of what a call reads, that are worked on in the loop: at most some 20 ms of CPU."""
@@ -194,6 +196,8 @@ class Draft:
         """Deleted resources with many referrers, which lose their references after the commit (``deletion.py``)."""
         self.changes: list[tuple[Key, Change]] = []
         """Changes to verify once everything is staged, in order."""
+        self.access: dict[Caller, Access] = {}
+        """What ``permissions`` has found for callers."""
         self.older: set[Key] = set()
         """Resources that are stored in an older version: staging one writes it, even unchanged."""
         self._names: dict[Name, str | None] = {}

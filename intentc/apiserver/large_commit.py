@@ -157,7 +157,7 @@ class LargeCommits:
         return answer.revision if answer.succeeded else 0
 
     def _value(self, *, decided: bool) -> bytes:
-        return encode(msgspec.to_builtins(_Lock(self._server, self._under_way, decided)))
+        return encode(_Lock(self._server, self._under_way, decided))
 
     async def _finish(self, lock: int, rest: Sequence[Operation]) -> None:
         """Write the rest and release the lock. What can't be written now, the next commit writes."""

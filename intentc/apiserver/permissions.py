@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
@@ -59,7 +58,6 @@ class Permissions:
     def __init__(self, schema: Schema, policy: Policy) -> None:
         self.policy = policy
         self._schema = schema
-        self._found: WeakKeyDictionary[Draft, dict[Caller, Access]] = WeakKeyDictionary()
         self._lists: dict[str, _List] = {}
 
     def admit(self, caller: Caller, *, reading: bool) -> None:
@@ -78,8 +76,7 @@ class Permissions:
 
     async def access(self, draft: Draft, caller: Caller) -> Access:
         """The access of ``caller`` in ``draft``."""
-        found = self._found.setdefault(draft, {})
-        if caller not in found:
+        if caller not in draft.access:
             tenancy, rules = Tenancy(), tuple[_Rules, ...]()
             if self.policy.mode is Mode.RBAC and not is_administrator(self.policy, caller):
                 tenancy = await _tenancy(draft, self._schema, caller)
@@ -89,8 +86,8 @@ class Permissions:
                     # The list's restrictions are unknown, so only callers that may read everything continue.
                     if not reads_everything(self.policy, caller):
                         raise Forbidden(f"rights can't be decided: {error.message}") from None
-            found[caller] = Access(self.policy, caller, tenancy, rules)
-        return found[caller]
+            draft.access[caller] = Access(self.policy, caller, tenancy, rules)
+        return draft.access[caller]
 
     async def _rules(self, draft: Draft, tenancy: Tenancy) -> tuple[_Rules, ...]:
         """The rules of all levels that concern a caller. Raises ``Malformed`` for a list that can't be read."""

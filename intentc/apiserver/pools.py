@@ -310,7 +310,7 @@ async def _read(draft: Draft, pool: str) -> Pool | None:
 async def _write(draft: Draft, pool: str, current: Pool) -> None:
     # Every change of the pool writes this key, so its compare alone prevents double allocations.
     await draft.guard(draft.layout.pool(pool))
-    draft.put(draft.layout.pool(pool), encode(msgspec.to_builtins(current)))
+    draft.put(draft.layout.pool(pool), encode(current))
 
 
 def _numbers(ranges: list[tuple[int, int]]) -> Iterator[int]:

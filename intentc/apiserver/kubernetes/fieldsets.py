@@ -192,13 +192,17 @@ class Values:
 
 def without(value: Any, paths: Iterable[Path], forms: Forms) -> Any:
     """``value`` without what stands at ``paths``; objects that become empty by it are removed, too."""
+    return _without(value, _tree(paths), forms, ())
+
+
+def _tree(paths: Iterable[Path]) -> _Tree:
     tree: _Tree = {}
     for path in paths:
         node = tree
         for step in path:
             node = node.setdefault(step, {})
         node[_WHOLE] = {}
-    return _without(value, tree, forms, ())
+    return tree
 
 
 def _without(value: Any, tree: _Tree, forms: Forms, names: Path) -> Any:
@@ -231,12 +235,7 @@ def _without(value: Any, tree: _Tree, forms: Forms, names: Path) -> Any:
 
 def to_json(fields: Iterable[Path]) -> dict[str, Any]:
     """As ``FieldsV1``."""
-    tree: dict[str, Any] = {}
-    for path in fields:
-        node = tree
-        for step in path:
-            node = node.setdefault(step, {})
-        node[_WHOLE] = {}
+    tree = _tree(fields)
     return {step: _without_lone_marks(tree[step]) for step in sorted(tree)}
 
 

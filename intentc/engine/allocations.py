@@ -286,7 +286,7 @@ class Allocations:
         crashpoints.reach("allocate.answered")
         self._note(entry, value)
         if not self._is_read(entry):
-            # The owner went away, or stopped asking, while the request was under way.
+            # The owner was deleted, or no longer requests it, since the request was sent.
             self.release(entry.origin)
 
     async def _settle_unknown(self, entry: Entry) -> None:
@@ -316,7 +316,7 @@ class Allocations:
                 self._found.discard(entry.origin)
         jobs = self._logic.allocated(*entry, value).jobs
         if value is not None:
-            # Who requested several together can do nothing before it has all of them.
+            # An intent that requested several together can't continue before it has all of them.
             waiting = {request.origin for request in self._requested.get(entry.origin, {}).values()}
             jobs = {key: job for key, job in jobs.items() if key not in waiting}
         self._jobs.schedule(jobs)

@@ -225,7 +225,7 @@ class Writes:
             if await self._failures.read_again(plan, error):
                 return
             if isinstance(error, Rejected) and not self._objects.asked_again(name):
-                # Of a rejected write, unlike of one without an answer, it is known that it changed nothing.
+                # A rejected write, unlike one without an answer, is known to have changed nothing.
                 self._marked.carried_out(plan, in_full=False)
             raise
         self._throttle.accepted(name)

@@ -384,7 +384,7 @@ class Loop(Generic[K]):
         if not isinstance(error, Failure):
             self.queue.retry(key, resync=True)
         elif error.concerns_all and self._pause.failed(error, key):
-            # Others of its stage come first next time: it may be about this key after all.
+            # Next time, others of its stage go first: the failure may be about this key after all.
             if self._batch:
                 self._batch.insert(bisect_right(self._batch, self._stage(key), key=self._stage), key)
                 return True

@@ -186,7 +186,7 @@ class ProblemReports:
         uuid = self._world.cache.names.in_force(kind, name)
         if uuid is None:
             return None
-        # Of one that can't be read, its last good value says it.
+        # For one that can't be read, its last good value says it.
         resource = self._world.cache.shown(Key(kind, uuid))
         return Key(kind, uuid) if resource is not None and resource.values().metadata.mirrored else None
 

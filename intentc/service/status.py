@@ -189,7 +189,7 @@ class CompilerStatus:
         known = unknown_since is None
         healthy = is_healthy(self._engine) and not self._source.state.rejection
         return {
-            # What is wrong even by what is known is wrong; the rest is unknown while nobody answers.
+            # A known fault counts even while nobody answers; everything else is unknown then.
             "converged": (True if known else None) if converged else False,
             "healthy": (True if known else None) if healthy else False,
             "unknown_since": unknown_since,

@@ -192,7 +192,7 @@ class TakeOver:
         while self._leadership is leadership and not engine.quiet:  # noqa: ASYNC110 - two conditions, one without event
             await anyio.sleep(_LOOK)
         if self._leadership is not leadership:
-            # Nothing is judged: the next leadership is, when it begins.
+            # No verdict now: the next leadership is checked when it begins.
             return True
         states = engine.states
         # An allocation is a write, and the object with it can't be planned without it: two writes.

@@ -175,7 +175,7 @@ def build_service(
         reports = ProblemReports(
             store, engine, engine.states, engine.world, path=path, installation=installation, fence=fence
         )
-        tasks.append(reports.run)
+        tasks.append(reports.loop.run)
     return CompilerService(engine, source, parts, steps=steps, tasks=tasks, views=compilers.views)
 
 

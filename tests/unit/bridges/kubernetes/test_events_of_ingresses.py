@@ -6,11 +6,13 @@ import base64
 import random
 from collections.abc import AsyncIterator
 
+import anyio
 import pytest
 
 from intentc.bridges.kubernetes.serving import Bridge
 from intentc.offline.offline import PATH
 from intentc.plugins import find_compilers, load_all
+from intentc.service import problem_reports
 from intentc.service.problem_reports import ProblemReports
 from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import gateway, ingress, rule, secret, service
@@ -33,7 +35,6 @@ class _World:
 
     def __init__(self, cluster: FakeCluster) -> None:
         self.cluster = cluster
-        self.now = 0.0
         loaded = load_all(find_compilers(["appgw"]))
         self.system = MirroredSystem(cluster, loaded, random.Random(1), ("ingress", "secret", "service"))
         self.start_compiler()
@@ -49,7 +50,6 @@ class _World:
             engine.world,
             path=PATH,
             installation="default",
-            clock=lambda: self.now,
         )
 
     def put(self, *manifests: Manifest) -> None:
@@ -57,12 +57,16 @@ class _World:
             self.cluster.put(LISTS[manifest["kind"]], manifest)
 
     async def compile(self, bridge: Bridge) -> None:
-        """The bridge mirrors, the compiler compiles and stores what is wrong, and ten seconds pass."""
+        """The bridge mirrors, the compiler compiles and stores what is wrong."""
         await until(lambda: self._has_mirrored(bridge))
         await self.system.compiler.settle()
-        for _ in range(10):
-            self.now += 1.0
-            await self.reports.tend()
+        loop = self.reports.loop
+        # What a look finds settles before the next but one.
+        enough = loop.runs + 20
+        async with anyio.create_task_group() as group:
+            group.start_soon(loop.run)
+            await until(lambda: loop.runs >= enough and loop.idle)
+            group.cancel_scope.cancel()
 
     def _has_mirrored(self, bridge: Bridge) -> bool:
         tasks = bridge.tasks
@@ -88,7 +92,10 @@ class _World:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[_World]:
+async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[_World]:
+    for name in ("_PERIOD", "_SETTLE_SECONDS", "_ALL_SECONDS"):
+        monkeypatch.setattr(problem_reports, name, 0.001)
+
     def install(cluster: FakeCluster) -> None:
         for kind, path in LISTS.items():
             cluster.serve(path, kind)

@@ -16,15 +16,14 @@ the limit, and pauses. It writes to the cluster, by ``events``.
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import anyio
-
 from intentc.model import Key
+from intentc.reconcile import Loop, RequeueAfter
 from intentc.reconcile.backoff import Backoff
 
 from .events import Events, Regarding, Result
@@ -36,6 +35,8 @@ _FAILED_SECONDS = 30.0
 """After a cluster that took none, and after the first failure in a namespace; twice as long after each further one."""
 _FAILED = Backoff(_FAILED_SECONDS, 600.0, jitter=0.0)
 """Of one process: nobody returns together with others."""
+_LOOK = "look"
+"""The one key of the loop: ranks and turns are decided over all problems."""
 _AGAIN_SECONDS = 50 * 60.0
 """After an Event was written: clusters drop Events after an hour, by default."""
 _PRESENT_SECONDS = 12 * 60.0
@@ -109,7 +110,7 @@ class _Due(NamedTuple):
 class ProblemEvents:
     """Reports. ``problems``: the present ones of all kinds; ``regarding``: such an object, None if it is not known, or
     its kind no longer served; ``may_write``: whether this process leads; ``knows_all``: whether the problems from
-    before it led are all among ``problems``."""
+    before it led are all among ``problems``; ``period``: seconds between two looks."""
 
     def __init__(
         self,
@@ -118,15 +119,14 @@ class ProblemEvents:
         regarding: Callable[[Key], Regarding | None],
         may_write: Callable[[], bool],
         knows_all: Callable[[], bool],
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        period: float,
     ) -> None:
         self._events = events
         self._present = problems
         self._regarding = regarding
         self._may_write = may_write
         self._knows_all = knows_all
-        self._clock = clock
+        self._period = period
         self._problems: dict[Key, dict[Note, _Problem]] = {}
         self._namespaces: dict[str, _Namespace] = {}
         self._turn = 0
@@ -134,8 +134,9 @@ class ProblemEvents:
         self._is_settled = False
         """Whether a problem that is found now began since this process leads."""
         self._left = _MOST
-        self._full_at = clock() + _SECONDS
-        self._paused_until = 0.0
+        self._full_at = 0.0
+        self.loop: Loop[str] = Loop(lambda key: self._look(), name="problem events")
+        self.loop.add(_LOOK)
 
     @property
     def present(self) -> int:
@@ -147,23 +148,19 @@ class ProblemEvents:
         """How many of the present problems have had an Event, as far as this process has seen since it leads."""
         return sum(problem.has_event for found in self._problems.values() for problem in found.values())
 
-    async def run(self, seconds: float) -> None:
-        """Look every ``seconds`` until cancelled."""
-        while True:
-            await anyio.sleep(seconds)
-            await self.report()
+    async def _look(self) -> RequeueAfter:
+        """Report what is due; the next look is later after a cluster that takes no Events."""
+        if self._may_write():
+            is_taken = await self._report_due(asyncio.get_running_loop().time())
+            return RequeueAfter(self._period if is_taken else _FAILED_SECONDS)
+        self._problems.clear()
+        self._namespaces.clear()
+        self._leads_since, self._is_settled = None, False
+        return RequeueAfter(self._period)
 
-    async def report(self) -> None:
-        """Report what is due."""
-        if not self._may_write():
-            self._problems.clear()
-            self._namespaces.clear()
-            self._leads_since, self._is_settled = None, False
-            return
-        now = self._clock()
+    async def _report_due(self, now: float) -> bool:
+        """Report what is due; returns whether the cluster takes Events."""
         self._follow(self._present(), now)
-        if now < self._paused_until:
-            return
         if now >= self._full_at:
             self._left, self._full_at = _MOST, now + _SECONDS
         again = 0
@@ -173,12 +170,12 @@ class ProblemEvents:
             if namespace.due_at > now or (one.problem.has_event and again > _AGAIN_AT_ONCE):
                 continue
             if self._left == 0 or not self._may_write():
-                return
+                break
             self._turn += 1
             namespace.turn = self._turn
             if not await self._report(one, namespace, now):
-                self._paused_until = now + _FAILED_SECONDS
-                return
+                return False
+        return True
 
     async def _report(self, one: _Due, namespace: _Namespace, now: float) -> bool:
         """Report a problem; returns whether the cluster takes Events."""

@@ -116,7 +116,7 @@ class Bridge(LeadingProcess):
         reports = Source(store, problem_reports_prefix(settings.path.strip("/")), heartbeat=self.heartbeat)
         self.compiled_problems = CompiledProblems(reports)
         self.problem_events = ProblemEvents(
-            self.events, self._problems, self._regarding, self._may_write, self._knows_problems
+            self.events, self._problems, self._regarding, self._may_write, self._knows_problems, settings.tend_seconds
         )
         self.cluster = cluster
         self.identity = ClusterIdentity(cluster)
@@ -171,7 +171,7 @@ class Bridge(LeadingProcess):
         group.start_soon(self.reporter.loop.run)
         group.start_soon(self.finalizers.loop.run)
         group.start_soon(self.compiled_problems.run)
-        group.start_soon(self.problem_events.run, self._settings.tend_seconds)
+        group.start_soon(self.problem_events.loop.run)
         if self.reconciler is not None:
             group.start_soon(self.reconciler.run)
         group.start_soon(self._tend)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from intentc.bridges.kubernetes.events import Regarding, Result
 from intentc.bridges.kubernetes.problem_events import Note, Notes, ProblemEvents
 from intentc.bridges.kubernetes.wire import Identity
 from intentc.model import Key
+from tests.simulation.simulated_clock import SimulatedLoop
 
 pytestmark = pytest.mark.anyio
 KEY = Key("farm", "u")
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    """Nothing waits for real."""
+    return "asyncio", {"loop_factory": SimulatedLoop}
 
 
 class _System:
@@ -27,14 +37,13 @@ class _System:
         self.held: set[str] = set()
         self.knows_all = True
         self.leads = True
-        self.now = 0.0
         self.problem_events = ProblemEvents(
             self,  # type: ignore[arg-type]
             lambda: self.problems,
             self.regarding,
             lambda: self.leads,
             lambda: self.knows_all,
-            clock=lambda: self.now,
+            1.0,
         )
 
     def regarding(self, key: Key) -> Regarding | None:
@@ -51,8 +60,8 @@ class _System:
         return answer
 
     async def look(self, seconds: float = 1.0) -> None:
-        self.now += seconds
-        await self.problem_events.report()
+        await asyncio.sleep(seconds)
+        await self.problem_events.loop.step()
 
 
 def _notes(*words: str) -> tuple[Note, ...]:

@@ -25,6 +25,7 @@ from intentc.leading import KeeperFactory, Leadership
 from intentc.model import Key, Kind, Schema
 from intentc.model.bridge_keys import Mark, problem_reports_prefix
 from intentc.model.events import Batch, Snapshot
+from intentc.reconcile import persist
 from intentc.reconcile.failures import Failure
 from intentc.watch.protocol import Store
 from intentc.watch.source import Source
@@ -162,7 +163,7 @@ class Bridge(LeadingProcess):
         )
 
     async def work(self, group: TaskGroup) -> None:
-        marks = await self._read_marks()
+        marks = await persist(self._marks.read, "the marks can't be read", log=_LOG)
         self.identity.mirrored = next((mark.cluster for mark in marks.values() if mark.cluster), "")
         for kind in self._kinds:
             task = self._task(kind, marks.get(kind.name))
@@ -189,14 +190,6 @@ class Bridge(LeadingProcess):
     def status(self) -> dict[str, Any]:
         """The status as JSON."""
         return status_of(self)
-
-    async def _read_marks(self) -> dict[str, Mark]:
-        while True:
-            try:
-                return await self._marks.read()
-            except Failure as error:
-                _LOG.warning("the marks can't be read yet: %s", error)
-                await anyio.sleep(self._settings.tend_seconds)
 
     def _task(self, kind: Kind, mark: Mark | None) -> KindTask:
         watcher = KindWatcher(

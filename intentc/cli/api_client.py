@@ -198,7 +198,6 @@ class Touching(ApiClient):
 
 def api_client(configuration: Configuration) -> ApiClient:
     """A client of the configured API server. Raises ``InvalidInput``, as ``api_server`` does."""
-
     return ApiClient(Connection(api_server(configuration)))
 
 

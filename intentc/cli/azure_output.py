@@ -50,7 +50,6 @@ class AzureDocument:
 
     def with_record(self, inputs: list[Input]) -> list[Input]:
         """The inputs with what the compiler must know of the gateway, unless they say it."""
-
         if self._path is None and any(one.kind == RECORD for one in inputs):
             return inputs
         others = [one for one in inputs if one.kind != RECORD]

@@ -81,11 +81,14 @@ def with_compilers(configuration: Configuration, compilers: tuple[str, ...]) -> 
     return msgspec.structs.replace(configuration, intentc=own)
 
 
-def configured(*, service: bool = False, compiles: bool = False) -> Callable[[_Function], _Function]:
+def configured(
+    *, service: bool = False, compiles: bool = False, compilers: bool = False
+) -> Callable[[_Function], _Function]:
     """Add ``--config-file`` to a command and call it with ``loaded``, the configuration; a coroutine runs to its end.
 
     ``service``: the command logs at the configured level, the configuration's notes first; others log warnings only.
-    ``compiles``: a coroutine runs as the service does (``run_service``). Without a file the defaults apply.
+    ``compiles``: a coroutine runs as the service does (``run_service``). ``compilers``: with ``--compiler``, which
+    replaces those of the configuration. Without a file the defaults apply.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -96,7 +99,10 @@ def configured(*, service: bool = False, compiles: bool = False) -> Callable[[_F
         )
         @functools.wraps(function)
         def wrapped(*args: Any, config_file: str | None, **kwargs: Any) -> Any:
-            called = functools.partial(function, *args, loaded=load_configuration(config_file, service), **kwargs)
+            loaded = load_configuration(config_file, service)
+            if compilers:
+                loaded = loaded._replace(configuration=with_compilers(loaded.configuration, kwargs.pop("compilers")))
+            called = functools.partial(function, *args, loaded=loaded, **kwargs)
             if not inspect.iscoroutinefunction(function):
                 return called()
             if compiles:
@@ -105,7 +111,7 @@ def configured(*, service: bool = False, compiles: bool = False) -> Callable[[_F
 
             return anyio.run(called)
 
-        return wrapped  # type: ignore[return-value]
+        return compilers_option(wrapped) if compilers else wrapped  # type: ignore[return-value]
 
     return decorate
 

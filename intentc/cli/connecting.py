@@ -110,7 +110,6 @@ async def open_store(configuration: Configuration) -> AsyncIterator[EtcdStore]:
 
 async def stored_below(store: Store, prefix: str) -> AsyncIterator[tuple[str, KeyValue]]:
     """What etcd has below ``prefix``, page by page: the rest of each key, escaped, and its value."""
-
     start, more = prefix, True
     while more:
         page = await store.range(start, prefix_end(prefix), limit=_PAGE)
@@ -181,7 +180,6 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
 
 def unreadable_allocations(error: AllocationsUnreadable, url: str) -> CommandError:
     """The error of a command that can't read the allocations from the API server at ``url``."""
-
     return CommandError(
         f"the allocations can't be read: {error.__cause__}",
         where=url,

@@ -67,7 +67,6 @@ class DirectivesClient:
 
     def kind(self, name: str) -> Kind:
         """A kind in any spelling."""
-
         return kind_named(self._schema, name)
 
     async def find(self, kind: Kind, name: str) -> Target:
@@ -94,7 +93,6 @@ class DirectivesClient:
 
     async def status(self) -> dict[str, Any] | None:
         """The compiler's status; None if no compiler answers."""
-
         try:
             return await current_status(self.diagnostics)
         except CommandError as error:
@@ -105,7 +103,6 @@ class DirectivesClient:
     async def obeyed(self, revision: int, timeout: float | None) -> dict[str, Any] | None:
         """Wait until the running compiler has applied the directives up to ``revision``, and return its status. None if
         ``timeout`` is None, or if no compiler answers, which a line on stderr says."""
-
         if timeout is None:
             return None
         try:
@@ -153,7 +150,6 @@ def signature(reason: str = "") -> Signature:
 def picked(name: str, candidates: Iterable[tuple[str, tuple[str, ...], _Candidate]]) -> list[_Candidate]:
     """The ``candidates`` (uuid, fq_name, value) that match ``name``: a uuid, a whole fq_name, or else the end of one.
     Raises ``CommandError`` if several names match."""
-
     fitting = meant(name, candidates, lambda one: (one[0], ":".join(one[1])))
     names = {uuid or fq_name: shown(uuid, fq_name) for uuid, fq_name, _ in fitting}
     if len(names) > 1:
@@ -214,7 +210,6 @@ def entries_of(status: Mapping[str, Any]) -> list[Entry]:
 
 async def whole(where: Diagnostics, status: Mapping[str, Any]) -> list[Entry]:
     """The quarantine in ``status``, and the pages that ``status`` left out: it has the oldest entries of each sort."""
-
     entries = entries_of(status)
     total = status.get("counts", {}).get("quarantined", 0)
     if len(entries) < total:
@@ -232,7 +227,6 @@ async def quarantined(
 ) -> Target:
     """The one quarantined resource named ``name``; if no compiler answers, any resource of that name. Raises
     ``CommandError``, with ``why`` if all its states are ``excluded``."""
-
     kind = client.kind(kind_name)
     status = await client.status()
     if status is None:
@@ -259,7 +253,6 @@ async def quarantined(
 
 async def all_held(client: DirectivesClient) -> list[Target]:
     """Every held intent that can be dropped. Raises ``CommandError`` if no compiler answers."""
-
     entries = await whole(client.diagnostics, await current_status(client.diagnostics))
     held = [entry for entry in entries if entry.state in _HELD and entry.kind in client.compiled]
     keys = [(Key(entry.kind, entry.uuid), entry.fq_name) for entry in held]
@@ -304,7 +297,6 @@ def _is_about(entry: Entry, about: Collection[Named]) -> bool:
 
 async def _follows(where: Diagnostics, entry: Entry, about: Collection[Named]) -> bool:
     """Whether an object exists because of one of ``about``, or an intent last ran because one of them changed."""
-
     try:
         answer = await asked(where, "/why", {"kind": entry.kind, "name": entry.name or entry.uuid})
     except CommandError as error:

@@ -62,7 +62,6 @@ def input_of(given: Iterable[str], *, delete: bool, kind: str | None, remove_ref
 
 def resources_of(given: Input, schema: Schema) -> list[Resource]:
     """The resources in an input's texts, targets first. Raises ``InvalidInput``, also if there are none."""
-
     resources = faultless(*resources_in_texts([(text.source, text.text) for text in given.texts], schema), schema)
     if not resources:
         raise InvalidInput(f"no resources in {', '.join(text.source for text in given.texts)}", reason="Empty")

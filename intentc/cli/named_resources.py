@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
     """The one resource named ``name``. Raises ``CommandError`` if there is none, or several, or if its value can't be
     read."""
-
     found = await look_up(client, kind, name)
     if found.data is None:
         raise unreadable(kind, found, client.url)
@@ -34,7 +33,6 @@ async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
 
 def kind_named(schema: Schema, name: str) -> Kind:
     """The kind named ``name``, in any spelling. Raises ``CommandError`` with suggestions."""
-
     found = schema.spelt(name, plural=True)
     if found is None:
         hint = known_elsewhere(name) or did_you_mean(near_kinds(name, schema.kinds))
@@ -108,7 +106,6 @@ def unreadable(kind: Kind, meant: Meant, where: str) -> CommandError:
 
 def remedy(kind: Kind, uuid: str) -> str:
     """The commands that replace or delete an unreadable resource. Only a key that ends in a uuid can be replaced."""
-
     replace = "replace it with `intentc apply FILE`, or " if is_uuid(uuid) else ""
     return f"{replace}delete it with `intentc delete --kind {kind.name} {uuid}`"
 
@@ -122,7 +119,6 @@ async def _all(client: ApiClient, kind: Kind) -> list[Meant]:
 
 def _uuid_in(kind: Kind, name: str) -> str:
     """The uuid in ``name``, or the last part of its key in etcd if that is not a uuid; empty if ``name`` is a name."""
-
     if name.startswith("/"):
         return escaped_segment(name.partition(f"/{kind.name}/")[2])
     escaped = name if name.isascii() and name.isprintable() else escaped_segment(name)
@@ -130,7 +126,6 @@ def _uuid_in(kind: Kind, name: str) -> str:
 
 
 def _one_of(listed: list[Meant], client: ApiClient, kind: Kind, name: str) -> Meant:
-
     match meant(name, listed, lambda one: (one.uuid, ":".join(one.fq_name))):
         case [only]:
             return only

@@ -31,7 +31,6 @@ async def command(kind: str, reason: str, mirrored: bool, timeout: float | None,
     The compiler withholds mass deletions until they are approved. The approval is for the deletes that are withheld
     now; if no compiler runs, for those that the next one withholds in its first pass.
     """
-
     async with directives_client(loaded.configuration) as client:
         kind = client.kind(kind).name
         if mirrored:

@@ -117,7 +117,6 @@ def settings_of(configuration: Configuration, compilers: Declared) -> Settings:
 
 
 def _period(settings: Mapping[str, Any]) -> float:
-
     name = "appgw.reconcilePeriodSeconds"
     given = [settings[one] for one in (name, "appgw.RECONCILE_PERIOD_SECONDS") if settings.get(one) not in (None, "")]
     found = given[0] if given else _PERIOD

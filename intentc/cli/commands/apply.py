@@ -42,7 +42,6 @@ def command(files: tuple[str, ...], output: str, timeout: float | None, loaded: 
     that follows from them is held or rejected. A saved plan is made again first: if the result differs, it is rejected
     with exit code 1 and nothing is written; else it goes in one transaction or not at all.
     """
-
     plan = _saved_plan(files)
     if plan is not None:
         # It compiles, so it runs like the service.
@@ -51,7 +50,6 @@ def command(files: tuple[str, ...], output: str, timeout: float | None, loaded: 
 
 
 async def _apply(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
-
     configuration = loaded.configuration
     resources, schema = read_input(files, configuration)
     applied = await apply_resources(resources, schema, configuration)
@@ -104,7 +102,6 @@ async def _compiled(
 ) -> int:
     """Wait until the running compiler has converged on ``revision``, unless ``timeout`` is None; and print its problems
     with ``resources``."""
-
     if timeout is None:
         return Exit.DONE
     status = await wait_until_converged(configuration.intentc.diagnostics, revision, timeout)

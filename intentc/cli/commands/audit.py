@@ -104,7 +104,6 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
 
 
 def _print(output: str, report: Report) -> None:
-
     rows = [(d.kind, d.name, _what(d), ", ".join(d.origins)) for d in report.differences]
     print_document(output, msgspec.to_builtins(report), ("kind", "name", "differs", "origins"), rows)
     if output == "table":

@@ -24,7 +24,7 @@ from intentc.model.problem import UNKNOWN_FIELD
 from intentc.watch.protocol import Store
 
 from ..command_error import Exit
-from ..command_options import compilers_option, complete_files, configured, output_option, with_compilers
+from ..command_options import complete_files, configured, output_option
 from ..connecting import check_connections, of_process, open_store
 from ..diagnostics_client import asked
 from ..input_files import apply_inputs, read_input
@@ -52,8 +52,7 @@ _NOTE = "note"
 )
 @output_option
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
-@compilers_option
-@configured(service=True)
+@configured(service=True, compilers=True)
 def command(
     files: tuple[str, ...],
     reads: bool,
@@ -62,7 +61,6 @@ def command(
     schemas: Path | None,
     output: str,
     strict: bool,
-    compilers: tuple[str, ...],
     loaded: Loaded,
 ) -> int:
     """Check the configuration, the kinds' schemas, the reaction maps, and that each compiler's package loads.
@@ -83,8 +81,7 @@ def command(
     and kinds' files. An editor with a YAML language server completes and checks a file with the schema that its first
     line names: `# yaml-language-server: $schema=DIR/configuration.schema.json`.
     """
-
-    configuration = with_compilers(loaded.configuration, compilers)
+    configuration = loaded.configuration
     if files and not reads:
         raise click.UsageError("FILE needs --reads", click.get_current_context())
     if schemas is not None:
@@ -106,7 +103,6 @@ async def _reads(
     proved: list[Finding],
     configuration: Configuration,
 ) -> int:
-
     if files:
         found = await of_files(files, configuration)
         return _print(output, strict, notes, [*proved, *found.findings], found.content)
@@ -186,7 +182,6 @@ def _findings(configuration: Configuration) -> list[Finding]:
 
 def _alone(configuration: Configuration, compiler: str) -> Configuration:
     """The configuration with one of its compilers."""
-
     own = configuration.intentc
     maps = {name: file for name, file in own.reactions.items() if name == compiler}
     alone = msgspec.structs.replace(own, compilers=(compiler,), reactions=maps)
@@ -196,7 +191,6 @@ def _alone(configuration: Configuration, compiler: str) -> Configuration:
 def _print(
     output: str, strict: bool, notes: bool, findings: Sequence[Finding], reads: Mapping[str, Any] | None = None
 ) -> int:
-
     found = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
     content = {"findings": [msgspec.structs.asdict(finding) for finding in found]}
     rows = [

@@ -19,7 +19,7 @@ from intentc.model import InvalidInput, Problem, Schema
 from intentc.outgoing import MANIFEST, wanted_of
 
 from ..command_error import CommandError, Exit
-from ..command_options import compilers_option, complete_files, configured, output_option_with, with_compilers
+from ..command_options import complete_files, configured, output_option_with
 from ..input_files import apply_inputs, apply_what_can_be, line_of, located, read_input, read_what_can_be
 from ..output import print_document
 
@@ -48,8 +48,7 @@ _FOR_OTHERS = (*_WITH_SECRETS, "appgw")
     help="With -o appgw: the Application Gateway as Azure Resource Manager gives it, JSON.",
 )
 @click.option("--difference", is_flag=True, help="With --gateway: print what would change of it.")
-@compilers_option
-@configured(compiles=True)
+@configured(compiles=True, compilers=True)
 async def command(
     files: tuple[str, ...],
     output: str,
@@ -59,7 +58,6 @@ async def command(
     with_secrets: bool,
     gateway: str | None,
     difference: bool,
-    compilers: tuple[str, ...],
     loaded: Loaded,
 ) -> int:
     """Compile the resources in FILE... (YAML or JSON; a folder; - for stdin), and print what follows from them.
@@ -82,7 +80,7 @@ async def command(
         raise click.UsageError("--gateway needs -o appgw", click.get_current_context())
     if difference and not gateway:
         raise click.UsageError("--difference needs --gateway", click.get_current_context())
-    configuration = with_compilers(loaded.configuration, compilers)
+    configuration = loaded.configuration
     from intentc.inspection.awaited import unmade, waits
     from intentc.inspection.read_secrets import concealed_outputs
     from intentc.offline.offline import Offline
@@ -148,7 +146,6 @@ def _given(path: str | None) -> GivenAllocations:
 def _print(
     output: str, resources: list[dict[str, Any]], statuses: list[dict[str, Any]], problems: list[Problem]
 ) -> None:
-
     contents: dict[tuple[str, str], list[str]] = {}
     for one in resources:
         contents.setdefault((one["kind"], ":".join(one["fq_name"])), []).append(summary(one))
@@ -165,7 +162,6 @@ def _print(
 
 def _print_problems(output: str, problems: list[Problem]) -> None:
     """Print problems on stderr, unless the document has them."""
-
     if output == "table" or output in _FOR_OTHERS:
         for problem in problems:
             click.echo(line_of(problem), err=True)

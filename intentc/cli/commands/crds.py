@@ -17,14 +17,13 @@ from intentc.model import Kind
 from intentc.model.structural_schema import group_and_version, printer_columns, structural_schema
 
 from ..command_error import CommandError, Exit
-from ..command_options import compilers_option, configured, with_compilers
+from ..command_options import configured
 
 
 @click.command(name="crds")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
-@compilers_option
-@configured()
-def command(output: str, compilers: tuple[str, ...], loaded: Loaded) -> int:
+@configured(compilers=True)
+def command(output: str, loaded: Loaded) -> int:
     """Print a CustomResourceDefinition for each kind that the compilers read as manifests.
 
     \b
@@ -36,7 +35,7 @@ def command(output: str, compilers: tuple[str, ...], loaded: Loaded) -> int:
 
     from intentc.plugins import declared
 
-    configuration = with_compilers(loaded.configuration, compilers)
+    configuration = loaded.configuration
     found = definitions(declared(configuration).schema)
     if not found:
         raise CommandError(

@@ -25,6 +25,5 @@ def command() -> int:
     PATH is etcd.path, INSTALLATION is intentc.installation. The script calls etcdctl, which reads ETCDCTL_ENDPOINTS and
     ETCDCTL_USER; the script's comments show how users are given the roles.
     """
-
     click.echo(etcd_roles_file().read_text(), nl=False)
     return Exit.DONE

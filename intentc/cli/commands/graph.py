@@ -16,7 +16,7 @@ from intentc.loading.configuration import Configuration, Loaded
 from intentc.logic.dependencies.check import layers
 
 from ..command_error import CommandError, Exit
-from ..command_options import compilers_option, configured, with_compilers
+from ..command_options import configured
 from ..diagnostics_client import asked
 from ..output import print_document
 from ..server_process import run_service
@@ -30,15 +30,13 @@ _FORMS = ("mermaid", "dot", "json")
 @click.option("--depth", type=click.IntRange(1, 4), default=1, show_default=True, help="Steps away from the object.")
 @click.option("--kinds", metavar="A,B", default="", help="Only these kinds around the object.")
 @click.option("-o", "--output", type=click.Choice(_FORMS), default="mermaid", show_default=True)
-@compilers_option
-@configured()
+@configured(compilers=True)
 def command(
     kind: str | None,
     name: str | None,
     depth: int,
     kinds: str,
     output: str,
-    compilers: tuple[str, ...],
     loaded: Loaded,
 ) -> int:
     """Draw the reaction map: the kinds that a change of each kind reaches. An arrow is labelled with the causes of the
@@ -51,7 +49,7 @@ def command(
     """
     if kind and not name:
         raise click.UsageError("give a name, too: KIND NAME", click.get_current_context())
-    configuration = with_compilers(loaded.configuration, compilers)
+    configuration = loaded.configuration
     if kind and name:
         return run_service(_around, kind, name, depth, kinds, output, configuration)
     _print_map(output, configuration)
@@ -66,15 +64,9 @@ def _print_map(output: str, configuration: Configuration) -> None:
     named = layers(compilers.reactions)
     found = edges(compilers.reactions)
     if output == "json":
-        _print_json(
-            {
-                "kinds": [
-                    {"kind": kind, "layer": layer, "compiled": kind in compilers.intents}
-                    for kind, layer in named.items()
-                ],
-                "edges": [{**edge._asdict(), **declared._asdict()} for edge, declared in found.items()],
-            }
-        )
+        kinds = [{"kind": kind, "layer": layer, "compiled": kind in compilers.intents} for kind, layer in named.items()]
+        drawn = [{**edge._asdict(), **declared._asdict()} for edge, declared in found.items()]
+        print_document("json", {"kinds": kinds, "edges": drawn}, (), ())
         return
     causes: dict[tuple[str, str], list[str]] = {}
     for edge, declared in found.items():
@@ -89,7 +81,6 @@ def _print_map(output: str, configuration: Configuration) -> None:
 
 
 async def _around(kind: str, name: str, depth: int, kinds: str, output: str, configuration: Configuration) -> int:
-
     parameters = {"kind": kind, "name": name, "depth": str(depth)} | ({"kinds": kinds} if kinds else {})
     where = configuration.intentc.diagnostics
     try:
@@ -102,14 +93,13 @@ async def _around(kind: str, name: str, depth: int, kinds: str, output: str, con
     if found["cut"]:
         click.echo(f"more than the {len(found['nodes'])} shown exist; narrow it with --depth or --kinds", err=True)
     if output == "json":
-        _print_json(found)
+        print_document("json", found, (), ())
     else:
         _print_neighbourhood(output, found)
     return Exit.DONE
 
 
 def _print_neighbourhood(output: str, found: Mapping[str, Any]) -> None:
-
     nodes = [
         Node(node["id"], [node["kind"], node["name"]], marked=node["id"] == found["center"]) for node in found["nodes"]
     ]
@@ -119,13 +109,7 @@ def _print_neighbourhood(output: str, found: Mapping[str, Any]) -> None:
 
 
 def _print_drawing(output: str, nodes: list[Any], arrows: list[Any], title: str) -> None:
-
     click.echo(mermaid(nodes, arrows) if output == "mermaid" else dot(nodes, arrows, title), nl=False)
-
-
-def _print_json(content: Mapping[str, Any]) -> None:
-
-    print_document("json", content, (), ())
 
 
 class Node(NamedTuple):

@@ -86,7 +86,6 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
 
 def cluster_access(configuration: Configuration) -> ClusterAccess:
     """How to reach the configured cluster. Raises ``InvalidInput``."""
-
     own = configuration.intentc.kubernetes
     if not own.kubeconfig:
         return service_account()

@@ -29,7 +29,6 @@ async def command(kind: str, name: str, reason: str, timeout: float | None, load
     written. NAME as for get. The resource must exist, since a pause applies to one uuid: a resource that is created
     later under the same name is not paused.
     """
-
     async with directives_client(loaded.configuration) as client:
         target = await client.find(client.kind(kind), name)
         revision = await client.book.put(
@@ -50,7 +49,6 @@ async def resume_command(kind: str, name: str, timeout: float | None, loaded: Lo
 
     NAME is the resource's name at the time of the pause, or its uuid; the resource may be deleted already.
     """
-
     async with directives_client(loaded.configuration) as client:
         kind = client.kind(kind).name
         pauses = [

@@ -43,7 +43,6 @@ def command() -> None:
 @configured()
 async def list_command(output: str, loaded: Loaded) -> int:
     """List what is held, rejected, contended, paused or dropped, with the reasons (queries the running compiler)."""
-
     diagnostics = loaded.configuration.intentc.diagnostics
     entries = await whole(diagnostics, await current_status(diagnostics))
     rows = [
@@ -108,7 +107,6 @@ def _one_or_all(kind: str | None, name: str | None, everything: bool) -> tuple[s
 
 
 async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: Loaded) -> int:
-
     async with directives_client(loaded.configuration) as client:
         if wanted is None:
             key, directive, what = None, Retry(**signature()), "everything"
@@ -129,7 +127,6 @@ async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: 
 
 
 async def _drop(wanted: tuple[str, str] | None, timeout: float | None, loaded: Loaded) -> int:
-
     async with directives_client(loaded.configuration) as client:
         if wanted is None:
             targets = await all_held(client)

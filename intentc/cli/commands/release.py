@@ -122,7 +122,6 @@ async def _give_up_the_path(store: Store, configuration: Configuration, *, force
 
 
 async def _check_no_compiler_runs(store: Store, installation: str) -> None:
-
     leader, beats = leader_key(installation), heartbeat_prefix(installation)
     found = [
         *(await store.range(leader, keys_only=True)).items,
@@ -220,7 +219,6 @@ class Marked(NamedTuple):
     @property
     def is_made_by_us(self) -> bool:
         """Whether the uuid is the one that the mark gives. A copy, or an object that was made again, has another."""
-
         return is_made_by(self.mark.installation, self.mark, Name(self.kind, self.fq_name), self.uuid)
 
     def moved_to(self, key: str) -> Change:
@@ -253,7 +251,6 @@ async def marked_objects(
 
 
 async def _read(store: Store, prefix: str, kind: str, installation: str, key: str) -> AsyncIterator[Marked]:
-
     async for uuid, item in stored_below(store, prefix):
         try:
             value = msgspec.json.decode(item.value, type=_Annotated)

@@ -41,7 +41,6 @@ async def command(view: str | None, text: str, limit: int, output: str, loaded: 
 
     A view shows the current content of etcd, converged or not.
     """
-
     diagnostics = loaded.configuration.intentc.diagnostics
     if view is None:
         answer = await asked(diagnostics, "/views")

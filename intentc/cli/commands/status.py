@@ -52,7 +52,6 @@ async def command(watch: bool, output: str, loaded: Loaded) -> int:
     Exit code 5 if it is not healthy or that is unknown, 6 if it is and there are problems, 4 if it can't be
     reached.
     """
-
     diagnostics = loaded.configuration.intentc.diagnostics
     # A compiler that never answered is an error; one that stopped answering may come back.
     status = await current_status(diagnostics)
@@ -68,7 +67,6 @@ async def command(watch: bool, output: str, loaded: Loaded) -> int:
 
 
 async def _watch(output: str, status: Mapping[str, Any], diagnostics: Diagnostics) -> NoReturn:
-
     content = selected(status)
     live = output == "table" and sys.stdout.isatty()
     with display() if live else nullcontext(_JsonLines().show) as show:
@@ -89,7 +87,6 @@ class _JsonLines:
 
     def show(self, content: Mapping[str, Any]) -> None:
         """Print ``content``, unless nothing changed."""
-
         news = {name: value for name, value in content.items() if name not in _ALWAYS_CHANGING}
         if news != self._last:
             self._last = news

@@ -68,7 +68,6 @@ async def command(kind: str, name: str, part: str, everything: bool, output: str
 
 async def _answer(kind: str, name: str, part: str, everything: bool, loaded: Loaded) -> dict[str, Any]:
     """The compiler's answer; with all its parts if ``everything`` is set."""
-
     where = loaded.configuration.intentc.diagnostics
     parameters = {"kind": kind, "name": name, "part": part}
     answer = await asked(where, "/why", {**parameters, **({"limit": str(_PAGE)} if everything else {})})

@@ -21,7 +21,7 @@ import msgspec
 from intentc import Context, Fact, FinalizerClaim, Intent, ResourceClaim, View, finalizer
 
 from .children import Child, children
-from .classes import Class
+from .gateway_class import Class
 from .instance import Instance, Layout, Resource
 from .settings import images
 

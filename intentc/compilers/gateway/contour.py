@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, status
 
-from .classes import CLASS, EARLY_CLASS, class_named, is_ours, named_class, read_class
 from .condition import Condition
 from .contenders import (
     candidate_of,
@@ -25,6 +24,7 @@ from .contenders import (
     others_of,
 )
 from .contour_parameters import Parameters, contour_parameters
+from .gateway_class import CLASS, EARLY_CLASS, class_named, is_ours, named_class, read_class
 from .instance import Instance
 from .running import Running, running
 from .settings import images, operator_namespace

@@ -12,10 +12,10 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent, status
 
-from .classes import EARLY_CLASS, Class, class_named, is_ours, read_class
 from .condition import Checked, Condition, GatewayState, conflicted, faults_of, unless, unresolved
 from .contenders import candidate_of, contest, has_ours, holder, instance_name, objects_of, of_holder, others_of
 from .gateway_addresses import missing
+from .gateway_class import EARLY_CLASS, Class, class_named, is_ours, read_class
 from .gateways import addresses_of, instance_of, remains_of, state_of, use_of_parameters
 from .running import running
 

@@ -103,7 +103,9 @@ def _conflicts(listeners: Sequence[Listener], there: Sequence[int]) -> Iterator[
         for place in there:
             yield place, Verdict(conflict="ProtocolConflict", message=f"port {port} has several protocols: {names}")
         return
-    keys = {place: _key(listeners[place]) for place in there}
+    # Listeners with equal keys can't be distinguished on one port.
+    named = ((place, listeners[place]) for place in there)
+    keys = {place: _TCP if one.protocol == "TCP" else normal(one.hostname) for place, one in named}
     counted = Counter(keys.values())
     for place in there:
         if counted[keys[place]] > 1:
@@ -114,11 +116,6 @@ def _conflicts(listeners: Sequence[Listener], there: Sequence[int]) -> Iterator[
 
 
 _TCP = "\0tcp"
-
-
-def _key(listener: Listener) -> str:
-    """What listeners that can't be distinguished on one port have in common."""
-    return _TCP if listener.protocol == "TCP" else normal(listener.hostname)
 
 
 def overlapping(listeners: Sequence[Listener], found: Sequence[Verdict]) -> tuple[bool, ...]:

@@ -50,7 +50,8 @@ def running(
     workloads: list[str] = []
     for child, claim in objects:
         seen = ctx.observed(claim)
-        kind, title = child.manifest["kind"], _title(child)
+        kind = child.manifest["kind"]
+        title = f"{kind} {child.manifest['metadata']['name']}"
         if seen is not None and kind != "Namespace":
             if seen.taken:
                 taken.append(title)
@@ -84,7 +85,3 @@ def _addresses(seen: View, service_type: str) -> tuple[str, ...]:
         case "ClusterIPService":
             return tuple(seen.cluster_addresses)
     return ()
-
-
-def _title(child: Child) -> str:
-    return f"{child.manifest['kind']} {child.manifest['metadata']['name']}"

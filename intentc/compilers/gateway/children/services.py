@@ -95,7 +95,8 @@ def _ports_of_operator(instance: Instance) -> list[Fields]:
     settings = instance.envoy_pods
     container_ports = {"http": settings.http_port, "https": settings.https_port}
     ports = sorted(_USUAL if instance.gateway is None else instance.ports)
-    found = {port: _port(_name(port), port.number, container_ports[port.traffic]) for port in ports}
+    names = {port: port.traffic if port in _USUAL else f"{port.traffic}-{port.number}" for port in ports}
+    found = {port: _port(name, port.number, container_ports[port.traffic]) for port, name in names.items()}
     if instance.publishing.type == "NodePortService":
         for traffic, number in instance.publishing.node_ports:
             if (carrier := _carrier(ports, traffic)) is not None:
@@ -107,10 +108,6 @@ def _carrier(ports: Iterable[Port], traffic: str) -> Port | None:
     """The port that gets the nodePort of a traffic: the one of that name, else the lowest."""
     candidates = [port for port in ports if port.traffic == traffic]
     return next((port for port in candidates if port in _USUAL), candidates[0] if candidates else None)
-
-
-def _name(port: Port) -> str:
-    return port.traffic if port in _USUAL else f"{port.traffic}-{port.number}"
 
 
 def _port(name: str, number: int, target: int) -> Fields:

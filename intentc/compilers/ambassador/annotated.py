@@ -23,14 +23,6 @@ _PUBLISHED = "published_addresses"
 _ALL = "all"
 
 
-def addresses_of(service: View, ctx: Context) -> Iterator[Fact]:
-    """The addresses of a Service, if it is the one that the setting names."""
-    if _status_service(ctx) == ":".join(service.fq_name):
-        found = tuple((one.ip, one.hostname) for one in service.status.loadBalancer.ingress)
-        if found:
-            yield Fact(_PUBLISHED, _ALL, found)
-
-
 def published(ingress: View, ctx: Context) -> Iterator[Claim]:
     """The status of an Ingress of ours."""
     service = _status_service(ctx)
@@ -63,7 +55,10 @@ class ServiceIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         yield from annotated(self, ctx)
-        yield from addresses_of(self, ctx)
+        if _status_service(ctx) == ":".join(self.fq_name):
+            found = tuple((one.ip, one.hostname) for one in self.status.loadBalancer.ingress)
+            if found:
+                yield Fact(_PUBLISHED, _ALL, found)
 
 
 def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:

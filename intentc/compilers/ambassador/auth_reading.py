@@ -15,7 +15,7 @@ import msgspec
 from intentc import Context, View
 
 from .http_gateway import AuthFilter, service_upstream
-from .plain import boolean, typed
+from .plain import boolean, mistake_in, typed
 from .routing.header_changes import Report
 from .settings.header_rules import addition
 from .settings.module_settings import Path, module_settings
@@ -94,23 +94,18 @@ def read_auth(service: View, ctx: Context, report: Report) -> Auth:
         status_on_error=_status(service, report),
         failure_mode_allow=service.failure_mode_allow,
     )
-    return Auth(_over_grpc(service, found, report) if grpc else _over_http(service, ctx, found, report), used)
-
-
-def _over_grpc(service: View, found: AuthFilter, report: Report) -> AuthFilter:
+    if not grpc:
+        return Auth(_over_http(service, ctx, found, report), used)
     for field in _ONLY_HTTP:
         if service.field(field):
             report("NoEffect", f"{field} has no effect for proto grpc; remove it, or write proto: http")
-    return found
+    return Auth(found, used)
 
 
 def _over_http(service: View, ctx: Context, found: AuthFilter, report: Report) -> AuthFilter:
     prefix = service.path_prefix
-    if prefix:
-        try:
-            msgspec.convert(prefix, Path)
-        except msgspec.ValidationError:
-            raise Unusable("InvalidPath", f"path_prefix {prefix!r} is not a path; let it begin with /") from None
+    if prefix and mistake_in(prefix, Path):
+        raise Unusable("InvalidPath", f"path_prefix {prefix!r} is not a path; let it begin with /")
     return msgspec.structs.replace(
         found,
         path_prefix=prefix,
@@ -147,10 +142,10 @@ def _status(service: View, report: Report) -> int:
 def _names(service: View, field: str, report: Report) -> tuple[str, ...]:
     found = set()
     for name in service.field(field):
-        try:
-            found.add(msgspec.convert(name, HeaderName).lower())
-        except msgspec.ValidationError:
+        if mistake_in(name, HeaderName):
             report("InvalidHeader", f"{field}: {name!r} is not a header name; it is left out")
+        else:
+            found.add(name.lower())
     return tuple(sorted(found))
 
 

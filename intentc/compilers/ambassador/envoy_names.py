@@ -64,26 +64,13 @@ def _statistic(root: str, rest: str, compiled: Compiled) -> Iterator[Found]:
                 if compiled.named(CLUSTER, name) is not None:
                     yield CLUSTER, name
                     return
-            named = [
-                (CLUSTER, _name(cluster))
-                for cluster in compiled.objects(CLUSTER)
-                if _begins(rest, cluster["config"].get("alt_stat_name", ""))
-            ]
-            yield from named or _beginning(rest.partition(".")[0], (CLUSTER,), compiled)
-        case "listener":
-            for listener in compiled.objects(LISTENER):
-                if _begins(rest, _address(listener)):
-                    yield LISTENER, _name(listener)
-        case "http" | "tcp":
-            for listener in compiled.objects(LISTENER):
-                if any(_begins(rest, prefix) for prefix in _prefixes(listener)):
-                    yield LISTENER, _name(listener)
+            yield from list(_called(root, rest, compiled)) or _beginning(rest.partition(".")[0], (CLUSTER,), compiled)
         case "vhost":
-            yield from _of_virtual_host(rest, compiled)
-        case "route":
-            yield from _routes(rest, compiled)
-        case "sds":
-            yield from ((SECRET, _name(secret)) for secret in compiled.objects(SECRET) if _begins(rest, _name(secret)))
+            # ``DOMAIN.route.PREFIX.…`` belongs to routes, everything else to the virtual host.
+            _, _, prefix = rest.partition(".route.")
+            yield from list(_called("route", prefix, compiled)) or _called("vhost", rest, compiled)
+        case _:
+            yield from _called(root, rest, compiled)
 
 
 def _beginning(name: str, kinds: tuple[str, ...], compiled: Compiled) -> Iterator[Found]:
@@ -95,22 +82,28 @@ def _beginning(name: str, kinds: tuple[str, ...], compiled: Compiled) -> Iterato
                 yield kind, _name(element)
 
 
-def _of_virtual_host(rest: str, compiled: Compiled) -> Iterator[Found]:
-    """``DOMAIN.route.PREFIX.…`` belongs to routes, everything else to the virtual host."""
-    _, routed, prefix = rest.partition(".route.")
-    found = list(_routes(prefix, compiled)) if routed else []
-    if found:
-        yield from found
-        return
+def _called(root: str, rest: str, compiled: Compiled) -> Iterator[Found]:
+    """The elements whose names in statistics ``rest`` begins with."""
+    for one, kind, name, text in _texts(compiled):
+        if one == root and _begins(rest, text):
+            yield kind, name
+
+
+def _texts(compiled: Compiled) -> Iterator[tuple[str, str, str, str]]:
+    """Yields (how the statistic begins, kind, name, text in statistics) of elements: a domain, a name that users set
+    for statistics, an address. A listener's are those of its connection managers and TCP proxies, too."""
     for host in compiled.objects(VIRTUAL_HOST):
-        if _begins(rest, host["domain"]):
-            yield VIRTUAL_HOST, _name(host)
-
-
-def _routes(prefix: str, compiled: Compiled) -> Iterator[Found]:
+        yield "vhost", VIRTUAL_HOST, _name(host), host["domain"]
+    for cluster in compiled.objects(CLUSTER):
+        yield "cluster", CLUSTER, _name(cluster), cluster["config"].get("alt_stat_name", "")
     for route in compiled.objects(ROUTE):
-        if _begins(prefix, route["config"].get("stat_prefix", "")):
-            yield ROUTE, _name(route)
+        yield "route", ROUTE, _name(route), route["config"].get("stat_prefix", "")
+    for listener in compiled.objects(LISTENER):
+        yield "listener", LISTENER, _name(listener), _address(listener)
+        for prefix in _prefixes(listener):
+            yield from ((root, LISTENER, _name(listener), prefix) for root in ("http", "tcp"))
+    for secret in compiled.objects(SECRET):
+        yield "sds", SECRET, _name(secret), _name(secret)
 
 
 def _of_route_configuration(name: str, compiled: Compiled) -> Iterator[Found]:
@@ -124,19 +117,10 @@ def _of_route_configuration(name: str, compiled: Compiled) -> Iterator[Found]:
 
 
 def _by_content(name: str, compiled: Compiled) -> Iterator[Found]:
-    """Finds elements by a text other than their name: a domain, a name in statistics, an address."""
-    for host in compiled.objects(VIRTUAL_HOST):
-        if host["domain"] == name:
-            yield VIRTUAL_HOST, _name(host)
-    for cluster in compiled.objects(CLUSTER):
-        if cluster["config"].get("alt_stat_name") == name:
-            yield CLUSTER, _name(cluster)
-    for route in compiled.objects(ROUTE):
-        if route["config"].get("stat_prefix") == name:
-            yield ROUTE, _name(route)
-    for listener in compiled.objects(LISTENER):
-        if name in _prefixes(listener) or _spelled(name) == _spelled(_address(listener)):
-            yield LISTENER, _name(listener)
+    """Finds elements by a text other than their name."""
+    for root, kind, element, text in _texts(compiled):
+        if text and (text == name or (root == "listener" and _spelled(text) == _spelled(name))):
+            yield kind, element
 
 
 def _prefixes(listener: Mapping[str, Any]) -> set[str]:

@@ -3,8 +3,6 @@
 Each intent reports such problems through ``Faults``, and yields the facts at its end. The fact ``fault`` of a resource
 is an intent of its own: it claims the status that Emissary's kinds have (docs/ambassador.md §4.7), and ends with its
 last contribution. Other problems, such as fields without effect, are no faults.
-
-State: the faults that one evaluation found.
 """
 
 from __future__ import annotations

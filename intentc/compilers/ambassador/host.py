@@ -37,7 +37,11 @@ def host_tls(host: View, ctx: Context) -> TLSSettings | None:
     """The TLS settings of ``host``, None if it asks for none. ``check_secrets`` checks the Secrets. Raises
     ``Unusable``."""
     namespace = host.fq_name[0]
-    secret = _secret(host, ctx)
+    reference = host.tlsSecret
+    if reference.name and reference.namespace:
+        secret = f"{reference.namespace}:{reference.name}"
+    else:
+        secret = secret_named(ctx, reference.name, namespace)
     named = host.tlsContext.name
     if named and host.tls:
         raise Unusable("InvalidTLS", "both tls and tlsContext are set; set one of them")
@@ -71,13 +75,6 @@ def check_hostname(hostname: str) -> None:
     if (hostname.endswith("*") and hostname != ANY) or not aligned(hostname):
         message = f"TLS clients can't be distinguished by {hostname!r} (SNI); use an exact name, `*.…` or `*`"
         raise Unusable("Unsupported", message)
-
-
-def _secret(host: View, ctx: Context) -> str:
-    reference = host.tlsSecret
-    if reference.name and reference.namespace:
-        return f"{reference.namespace}:{reference.name}"
-    return secret_named(ctx, reference.name, host.fq_name[0])
 
 
 def _of_context(host: View, context: View, ctx: Context, secret: str) -> TLSSettings:

@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from intentc import Claim, Context, Fact, Intent
 
 from .http_gateway import LOG, LogSink, cluster_use, service_upstream
+from .plain import mistake_in
 from .settings.traffic import HeaderName
 from .this_gateway import Unusable, ours, report_variables
 
@@ -76,13 +75,9 @@ class LogServiceIntent(Intent):
             return []
         found = []
         for position, one in enumerate(given):
-            try:
-                msgspec.convert(one.header_name, HeaderName)
+            if mistake_in(one.header_name, HeaderName):
+                message = f"driver_config.additional_log_headers[{position}]: {one.header_name!r} is not a header name"
+                ctx.problem("InvalidHeader", f"{message}; it is left out")
+            else:
                 found.append(one)
-            except msgspec.ValidationError:
-                ctx.problem(
-                    "InvalidHeader",
-                    f"driver_config.additional_log_headers[{position}]: {one.header_name!r} is not a header name; it "
-                    "is left out",
-                )
         return found

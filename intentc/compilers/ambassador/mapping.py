@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-import msgspec
-
 from intentc import Claim, Context, Fact, Intent, View
 from intentc.model.hostname_patterns import ANY, is_pattern
 
 from .faults import Faults
 from .host_binding import crossing_members
 from .http_gateway import RATE_LIMIT, RateLimitFilter
+from .plain import mistake_in
 from .routing.mapping_action import MappingReader
 from .routing.regexes import BadRegex, check
 from .routing.route_action import (
@@ -151,12 +150,8 @@ def _conditions(found: Iterable[Condition], field: str, name: object) -> tuple[C
     """The conditions, sorted. ``name``: the type of their names. Raises ``Unusable``."""
     conditions = tuple(sorted(found))
     for condition in conditions:
-        try:
-            msgspec.convert(condition.name, name)
-        except msgspec.ValidationError:
-            raise Unusable(
-                "InvalidMatch", f"{field}: {condition.name!r} is not a name that a request can have"
-            ) from None
+        if mistake_in(condition.name, name):
+            raise Unusable("InvalidMatch", f"{field}: {condition.name!r} is not a name that a request can have")
         _check_text(condition.value, f"{field}[{condition.name!r}]", "InvalidMatch")
     return conditions
 

@@ -20,7 +20,8 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import msgspec
 
-from .plain import texts
+from . import plain
+from .plain import converted, texts
 from .routing.header_changes import additions, label_action, removable
 from .settings.header_rules import mistake_in
 from .settings.module_settings import AddressRange, DefaultLabels, MappingDefaults, ModuleSettings
@@ -66,7 +67,7 @@ def read_group(value: Any, wanted: Any, where: str, findings: list[Finding]) -> 
     fields = get_type_hints(group, include_extras=True)
     wrong: list[Finding] = []
     for key in sorted(given):
-        message = _mistake(given[key], fields[key])
+        message = plain.mistake_in(given[key], fields[key])
         if message:
             wrong.append(Finding("InvalidSetting", f"{where}.{key}: {message}; it is left out"))
             del given[key]
@@ -74,14 +75,6 @@ def read_group(value: Any, wanted: Any, where: str, findings: list[Finding]) -> 
         raise ValueError(wrong[0].message.removeprefix(f"{where}.").removesuffix("; it is left out"))
     findings += wrong
     return given
-
-
-def read_list(values: Iterable[Any], group: type[Settings], where: str, findings: list[Finding]) -> list[Any]:
-    """A list of groups, each without unknown keys. The caller checks their values."""
-    return [
-        _known(value, group, f"{where}[{position}]", findings) if isinstance(value, dict) else value
-        for position, value in enumerate(values)
-    ]
 
 
 def _known(value: dict[str, Any], group: type[Settings], where: str, findings: list[Finding]) -> dict[str, Any]:
@@ -98,15 +91,6 @@ def _known(value: dict[str, Any], group: type[Settings], where: str, findings: l
         elif key != ENABLED:
             findings.append(Finding("UnknownSetting", f"{path} is not a setting{_near(key, fields)}; it is left out"))
     return found
-
-
-def _mistake(value: Any, wanted: Any) -> str:
-    """What is wrong with ``value`` as a ``wanted``; empty if nothing is."""
-    try:
-        msgspec.convert(value, wanted)
-    except msgspec.ValidationError as error:
-        return str(error)
-    return ""
 
 
 def _group(wanted: Any) -> type[Settings] | None:
@@ -163,14 +147,6 @@ def read_settings(config: Mapping[str, Any]) -> tuple[ModuleSettings, list[Findi
         except ValueError as error:
             findings.append(Finding("InvalidSetting", f"config.{key}: {error}; it is left out"))
     return _agreed(ModuleSettings(**found), findings), findings
-
-
-def converted(value: Any, wanted: Any) -> Any:
-    """``value`` as a ``wanted``. Raises ``ValueError`` with the path inside it."""
-    try:
-        return msgspec.convert(value, wanted)
-    except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from None
 
 
 def _not_read(key: str) -> Finding:
@@ -315,8 +291,10 @@ def _hash_checked(value: Any, findings: list[Finding]) -> Any:
 
 
 def _breakers(value: Any, findings: list[Finding]) -> Any:
-    given = converted(value, list[dict[str, Any]])
-    return circuit_breakers(read_list(given, CircuitBreaker, "config.circuit_breakers", findings))
+    given = enumerate(converted(value, list[dict[str, Any]]))
+    return circuit_breakers(
+        _known(one, CircuitBreaker, f"config.circuit_breakers[{position}]", findings) for position, one in given
+    )
 
 
 def _keepalive(value: Any, findings: list[Finding]) -> Any:

@@ -28,10 +28,24 @@ def plain(value: Any) -> Any:
 
 def typed(value: Any, wanted: type[T]) -> T:
     """The value of a resource's field as a ``wanted``. Raises ``ValueError`` with the path and the mistake."""
+    return converted(plain(value), wanted)  # type: ignore[no-any-return]
+
+
+def converted(value: Any, wanted: Any) -> Any:
+    """Plain JSON as a ``wanted``. Raises ``ValueError`` with the path inside it and the mistake."""
     try:
-        return msgspec.convert(plain(value), wanted)
+        return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
+
+
+def mistake_in(value: Any, wanted: Any) -> str:
+    """What is wrong with plain JSON as a ``wanted``; empty if nothing is."""
+    try:
+        converted(value, wanted)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def texts(value: Any) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """The view ``routes``: one line for each route, or for each of its clusters, with the resources that it comes from; and
 the columns that all views share.
-
-State: what one look-up of hosts has reached.
 """
 
 from __future__ import annotations

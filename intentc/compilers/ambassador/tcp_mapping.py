@@ -35,9 +35,11 @@ class TCPMappingIntent(Intent):
             return
         report_variables(self, ctx)
         try:
+            if not 1 <= self.port <= 65535:
+                raise Unusable("InvalidPort", f"port {self.port} is invalid; a port is a number from 1 to 65535")
             member = TCPMember(
                 name=":".join(self.fq_name),
-                port=self._port(),
+                port=self.port,
                 address=self._address(ctx),
                 host=self._host(),
                 upstream=self._upstream(ctx),
@@ -48,12 +50,6 @@ class TCPMappingIntent(Intent):
             ctx.problem(unusable.reason, f"{unusable.message}; until then no connection goes to its service")
             return
         yield Fact("tcp_mapping_group", member.group, member)
-
-    def _port(self) -> int:
-        port: int = self.port
-        if not 1 <= port <= 65535:
-            raise Unusable("InvalidPort", f"port {port} is invalid; a port is a number from 1 to 65535")
-        return port
 
     def _address(self, ctx: Context) -> str:
         """Empty for the address that all listeners bind to, in whatever form it is written."""

@@ -56,12 +56,7 @@ def annotated_for_us(resource: View, ctx: Context) -> bool:
 
 
 def _serves(ids: tuple[str, ...], ctx: Context) -> bool:
-    return _ANY in ids or gateway_id(ctx) in ids
-
-
-def gateway_id(ctx: Context) -> str:
-    """The setting ``ambassador.id``; ``default`` without one."""
-    return str(ctx.setting("ambassador.id", "")) or DEFAULT_ID
+    return _ANY in ids or (str(ctx.setting("ambassador.id", "")) or DEFAULT_ID) in ids
 
 
 def _ids(declared: Any) -> tuple[str, ...]:

@@ -99,12 +99,6 @@ def check_server_name(name: str, field: str) -> None:
         raise Unusable("InvalidTLS", message)
 
 
-def _suites(given: str) -> list[str]:
-    """The suites in a group of equal rank (``[a|b]``), or ``given`` itself."""
-    group = _GROUP.fullmatch(given)
-    return group[1].split("|") if group else [given]
-
-
 def _check(settings: TLSSettings) -> None:
     for version in (settings.minimum, settings.maximum):
         if version and version not in VERSIONS:
@@ -112,7 +106,9 @@ def _check(settings: TLSSettings) -> None:
     if settings.minimum and settings.maximum and settings.minimum > settings.maximum:
         message = f"min_tls_version {settings.minimum} is above max_tls_version {settings.maximum}"
         raise Unusable("InvalidTLS", message)
-    for suite in (one for given in settings.cipher_suites for one in _suites(given)):
+    # Suites in brackets are of equal rank (``[a|b]``).
+    groups = ((given, _GROUP.fullmatch(given)) for given in settings.cipher_suites)
+    for suite in (one for given, group in groups for one in (group[1].split("|") if group else (given,))):
         if suite not in CIPHER_SUITES:
             message = f"cipher suite {suite!r} is not known to Envoy; there are {', '.join(sorted(CIPHER_SUITES))}"
             raise Unusable("InvalidTLS", message)

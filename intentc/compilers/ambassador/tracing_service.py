@@ -6,13 +6,13 @@ One takes effect: the gateway's own, otherwise the first by name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
 
 from .http_gateway import TRACING, CustomTag, Tracing, cluster_use, service_upstream, takes_effect
+from .plain import mistake_in
 from .settings.module_settings import Path
 from .settings.traffic import HeaderName
 from .this_gateway import Unusable, ours, report_variables
@@ -61,7 +61,7 @@ class TracingServiceIntent(Intent):
 
     def _tracing(self, ctx: Context, used: Upstream) -> Tracing:
         config, sampling = self.config, self.sampling
-        for field in sorted(_unknown(config, _KNOWN[self.driver])):
+        for field in sorted(set(msgspec.to_builtins(config)) - _KNOWN[self.driver]):
             ctx.problem("NoEffect", f"config.{field} has no effect for the driver {self.driver}; remove it")
         return Tracing(
             driver=self.driver,
@@ -80,11 +80,10 @@ class TracingServiceIntent(Intent):
 
     def _endpoint(self, ctx: Context) -> str:
         given: str = self.config.collector_endpoint or _COLLECTOR
-        try:
-            return msgspec.convert(given, Path)
-        except msgspec.ValidationError:
-            ctx.problem("InvalidPath", f"config.collector_endpoint {given!r} is not a path; {_COLLECTOR} is used")
-            return _COLLECTOR
+        if not mistake_in(given, Path):
+            return given
+        ctx.problem("InvalidPath", f"config.collector_endpoint {given!r} is not a path; {_COLLECTOR} is used")
+        return _COLLECTOR
 
     def _text(self, ctx: Context, field: str) -> str:
         given: str = getattr(self.config, field)
@@ -130,12 +129,9 @@ class TracingServiceIntent(Intent):
                     yield found
 
     def _usable(self, ctx: Context, found: CustomTag, where: str) -> bool:
-        if found.source == "request_header":
-            try:
-                msgspec.convert(found.value, HeaderName)
-            except msgspec.ValidationError:
-                ctx.problem("InvalidTag", f"{where}: {found.value!r} is not a header name; it is left out")
-                return False
+        if found.source == "request_header" and mistake_in(found.value, HeaderName):
+            ctx.problem("InvalidTag", f"{where}: {found.value!r} is not a header name; it is left out")
+            return False
         if not all(text.isprintable() for text in (found.tag, found.value, found.default)):
             ctx.problem("InvalidTag", f"{where} has characters that can't stand in a tag; it is left out")
             return False
@@ -152,11 +148,6 @@ class TracingServiceIntent(Intent):
 def upstream_of(service: View, ctx: Context) -> Upstream:
     """The upstream of a TracingService. Raises ``Unusable``."""
     return service_upstream(service, ctx, "service", grpc=service.driver == "opentelemetry", marker="tracing")
-
-
-def _unknown(config: Any, known: set[str]) -> set[str]:
-    given = msgspec.to_builtins(config)
-    return set(given) - known
 
 
 def _percent(given: int) -> int | None:

@@ -62,23 +62,16 @@ CONNECTIONS = Overview(
 def _domains(compiled: Compiled) -> Iterator[Row]:
     problems = problems_of(compiled)
     for virtual_host in compiled.objects("envoy_virtual_host"):
+        head = virtual_host.get("head", [])
         listener, _, side = virtual_host["route_configuration"].partition("|")
         yield {
             "domain": virtual_host["domain"],
             "listener": listener,
             "side": side.partition("|")[0],
-            "insecure": _insecure(virtual_host),
+            "insecure": ("Redirect" if "redirect" in head[0] else "Reject") if head else "Route",
             "hosts": [scope for scope in virtual_host["scopes"] if scope],
             **shared_columns(virtual_host, problems),
         }
-
-
-def _insecure(virtual_host: Element) -> str:
-    """Route, Redirect or Reject."""
-    head = virtual_host.get("head", [])
-    if not head:
-        return "Route"
-    return "Redirect" if "redirect" in head[0] else "Reject"
 
 
 DOMAINS = Overview(

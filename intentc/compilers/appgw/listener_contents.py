@@ -1,7 +1,5 @@
 """The JSON of listeners, rules, redirects and path maps, with the names of backends looked up (docs/appgw.md §6.6,
 §6.8).
-
-State: which redirects and default objects one listener refers to.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 A name with an entry in ``tls`` is never served in the clear: without a usable certificate it has no site, except for
 the paths of ACME challenges. The intent of a site settles what several Ingresses claim, and joins other sites in a
 listener (``listener_group.py``). Whether an Ingress fits is decided by ``bridges/azure/document``.
-
-State: of one Ingress, which problems it has reported, and which paths are reserved.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import msgspec
 
 from intentc import Context, Fact, Source, View
 
-from .service_ports import LEFT, RIGHT, interface_networks
+from .service_ports import LEFT, RIGHT, interfaces
 
 AUTOMATIC_POLICY = "automatic_policy"
 """The fact that a service has such a policy, by each of both networks: (service, left network, right network)."""
@@ -81,8 +81,8 @@ def automatic_policy_facts(service: View, ctx: Context) -> Iterator[Fact]:
     """The policy of a service, for both of its networks."""
     if not service.service_instance_properties.auto_policy:
         return
-    networks = interface_networks(service)
-    left, right = networks.get(LEFT), networks.get(RIGHT)
+    found = interfaces(service)
+    left, right = (found[side].network if side in found else "" for side in (LEFT, RIGHT))
     if not left or not right or left == right:
         message = (
             "it has auto_policy, and its template and interface_list give no two networks, one left and one right; "

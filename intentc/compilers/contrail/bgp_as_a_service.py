@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from intentc import Claim, Context, Fact, Intent, Name, Source, View, refer
 
@@ -77,7 +77,9 @@ class BgpAsAServiceIntent(Intent):
         }
         client = self.child_of(instance, "bgp_router", name, bgp_router_parameters=parameters)
         server = Name("bgp_router", (*instance.fq_name, SERVER))
-        peering = self._peering()
+        # The attribute of the references between client and server.
+        session = self.bgpaas_session_attributes
+        peering = {"session": [{"attributes": [session]}]} if session else {}
         common: list[Claim] = [
             client,
             refer(client, server, **peering),
@@ -114,11 +116,6 @@ class BgpAsAServiceIntent(Intent):
                 mapped if self.bgpaas_ipv4_mapped_ipv6_nexthop else gateway(network, address6)
             )
         return found
-
-    def _peering(self) -> dict[str, Any]:
-        """The attribute of the references between client and server."""
-        session = self.bgpaas_session_attributes
-        return {"session": [{"attributes": [session]}]} if session else {}
 
 
 class BgpServerIntent(Intent):

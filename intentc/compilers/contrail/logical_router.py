@@ -103,7 +103,8 @@ class LogicalRouterIntent(Intent):
         of_tables = list(self._of_tables(given, _text(target), configured, ctx))
         yield from routed_tables(self, of_tables)
         listed = united(dict.fromkeys(configured, BOTH), bgpvpn_directions(self, ctx))
-        if self._is_vxlan():
+        project = self.parent()
+        if self.logical_router_type == "vxlan-routing" or (project and project.vxlan_routing):
             claims = configured_claims(_instances(self._internal_networks(), ctx), listed)
             yield from with_reasons(ctx, claims, lambda text, _: self._listed(text))
             return
@@ -127,11 +128,6 @@ class LogicalRouterIntent(Intent):
             yield text, True, listed_reasons(self, [CONFIGURED], text)
         if own:
             yield own, False, self._had(own) if given else own_reasons(self, ctx)
-
-    def _is_vxlan(self) -> bool:
-        """By the project's setting, or by the router's own type; a missing project sets nothing."""
-        project = self.parent()
-        return self.logical_router_type == "vxlan-routing" or bool(project and project.vxlan_routing)
 
     def _attachments(self) -> list[tuple[View, View]]:
         """(interface, its network). An interface has one network; of several the first by name is used."""

@@ -54,17 +54,12 @@ MIRROR = "virtual_machine_interface_properties.interface_mirror"
 ADDRESS = f"{MIRROR}.mirror_to.analyzer_ip_address"
 
 
-def is_service(analyzer: str) -> bool:
-    """Whether the name of an analyzer has the form of a service instance's; the address of any other is the user's."""
-    return len(analyzer.split(":")) == 3
-
-
 def interface_mirror(port: View, ctx: Context) -> Iterator[Claim | Fact]:
     """The address of the port's analyzer, none while that has none, and links with its network, while the port names
     one."""
     service = port.virtual_machine_interface_properties.interface_mirror.mirror_to.analyzer_name
-    if not is_service(service):
-        return
+    if len(service.split(":")) != 3:
+        return  # No name of a service instance: the address of any other analyzer is the user's.
     yield Fact(MIRRORING, service, True)
     analyzer, address = ctx.fact(DESTINATION, service) or ("", "")
     claim = assign(port, ADDRESS, address)

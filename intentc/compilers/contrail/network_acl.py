@@ -3,8 +3,6 @@
 
 Here is decided which lists there are, and what a network's rules must know of other networks; ``network_rules.py``
 makes the rules. The facts for links are made in ``connected_networks.py``, those for chains in ``service_chain.py``.
-
-State: what was read for one evaluation, and the analyzers that were asked for.
 """
 
 from __future__ import annotations

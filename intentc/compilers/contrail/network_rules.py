@@ -7,8 +7,6 @@ is converted in ``policy_rules.py``; what a network's rules mean for its connect
 A rule that an earlier one covers is left out (D.4.3): the earlier one matches all that it matches, in the dynamic list
 with the same analyzer. Actions and directions do not count, so the first rule decides. Earlier rules are found by
 protocol and addresses, not by a scan: a list may have hundreds.
-
-State: the rules of one list while it is built.
 """
 
 from __future__ import annotations

@@ -130,7 +130,9 @@ def own_route_target(owner: Intent, ctx: Context) -> ResourceClaim | None:
     """
     system = autonomous_system(ctx)
     for place in count(1):
-        number = _written(ctx.allocate(NUMBER_POOL, number_purpose(place)), system, ctx)
+        # The second and later allocations are for names that are taken.
+        purpose = NUMBER_PURPOSE if place == 1 else f"{NUMBER_PURPOSE}.{place}"
+        number = _written(ctx.allocate(NUMBER_POOL, purpose), system, ctx)
         if number is None:
             return None
         name = f"target:{system}:{number}"
@@ -142,11 +144,6 @@ def own_route_target(owner: Intent, ctx: Context) -> ResourceClaim | None:
         )
         ctx.problem("RouteTargetTaken", message)
     raise AssertionError("counting has no end")
-
-
-def number_purpose(place: int) -> str:
-    """The purpose of the owner's allocation at ``place``; the second and later ones are for names that are taken."""
-    return NUMBER_PURPOSE if place == 1 else f"{NUMBER_PURPOSE}.{place}"
 
 
 def _written(number: int, system: int, ctx: Context) -> int | None:

@@ -29,8 +29,10 @@ class RoutingInstanceIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if self.fq_name in WITHOUT_ROUTE_TARGET:
             return
-        if not self.routing_instance_is_default and (self.parent() is None or self._is_left_over(ctx)):
-            return
+        if not self.routing_instance_is_default:
+            chain = chain_of(self.fq_name)
+            if self.parent() is None or (chain and not ctx.contributed(CHAIN, chain)):
+                return
         target = own_route_target(self, ctx)
         if target is not None:
             claims = (target, refer(self, target))
@@ -39,8 +41,3 @@ class RoutingInstanceIntent(Intent):
             if target is not None:
                 yield from shared_targets(":".join(self.fq_name[:-1]), target, ctx)
             yield from links(self, ctx)
-
-    def _is_left_over(self, ctx: Context) -> bool:
-        """Whether it is named after a service chain that no rule asks for."""
-        chain = chain_of(self.fq_name)
-        return bool(chain) and not ctx.contributed(CHAIN, chain)

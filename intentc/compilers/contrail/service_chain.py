@@ -5,8 +5,6 @@ It is a fact that networks yield whose policies ask for it, and an intent while 
 ask, and each service has an address on the sides that the chain needs. Its instances are its own, so they are deleted
 with the last rule that asks for it. ``service_chain_names.py`` decides which there are; their own route targets are the
 business of ``routing_instance.py``. What others must know of a chain is yielded as facts.
-
-State: the services of one chain while it is evaluated, which ``addresses`` completes.
 """
 
 from __future__ import annotations

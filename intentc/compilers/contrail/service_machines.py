@@ -49,7 +49,8 @@ def service_machines(service: Intent, ctx: Context) -> Iterator[Claim | Fact]:
     if template is None or template.version != 1 or not declared or is_physical(service):
         return
     prefix = "__".join(service.fq_name)
-    if any(host.kind != "virtual_machine" or not _is_made(host, prefix) for host in hosts(service)):
+    made = (host.kind == "virtual_machine" and host.name.rpartition("__")[0] == prefix for host in hosts(service))
+    if not all(made):
         return
     project = service.parent()
     if project is None:
@@ -92,11 +93,6 @@ def service_machines(service: Intent, ctx: Context) -> Iterator[Claim | Fact]:
         for name, using in [(f"{prefix}{end}", ports[side])] if side in shared else own:
             yield from _addresses(service, name, network, using, address_mode)
         yield from _routes(service, project, declared[side], ports[side])
-
-
-def _is_made(host: View, prefix: str) -> bool:
-    """Whether a machine of the service is one that is made here."""
-    return host.name.rpartition("__")[0] == prefix
 
 
 def _networks(declared: dict[str, Interface], ctx: Context) -> dict[str, View]:

@@ -97,11 +97,6 @@ def interfaces(service: View) -> dict[str, Interface]:
     return found
 
 
-def interface_networks(service: View) -> dict[str, str]:
-    """Type of interface → the network that the service has there, of those that have one."""
-    return {side: found.network for side, found in interfaces(service).items() if found.network}
-
-
 def is_physical(service: View) -> bool:
     """Whether the service is a physical device."""
     properties = template_properties(service)

@@ -164,7 +164,7 @@ def http_connection_manager(
         "codec_type": "AUTO",
         "stat_prefix": stat_prefix,
         "rds": {"route_config_name": route_configuration, "config_source": _FROM_ADS},
-        "http_filters": http_filters(gateway),
+        "http_filters": list(http_filters(gateway)),
         "access_log": access_logs(gateway),
         "normalize_path": True,
         "merge_slashes": settings.merge_slashes,

@@ -117,12 +117,8 @@ _COMPRESSOR = "compressor.v3.Compressor"
 _STRUCT = "type.googleapis.com/xds.type.v3.TypedStruct"
 
 
-def http_filters(gateway: Gateway) -> list[dict[str, Any]]:
+def http_filters(gateway: Gateway) -> Iterator[dict[str, Any]]:
     """The filters ``{name, typed_config}`` in order, the router last."""
-    return list(_filters(gateway))
-
-
-def _filters(gateway: Gateway) -> Iterator[dict[str, Any]]:
     settings = gateway.settings
     for name, path in answered(settings).items():
         yield _answering(name, path)

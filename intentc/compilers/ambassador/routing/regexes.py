@@ -3,8 +3,6 @@
 Envoy rejects a whole route configuration for one bad pattern, so most mistakes are found here, and ``mapping``
 and ``mapping_action`` report them on the resource. The exact size of RE2's program is not known: ``Shape.size`` is a
 lower bound, so that no valid pattern is rejected; Envoy decides the rest (``envoy_rejection``).
-
-State: the open groups, while one pattern is read.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
-import msgspec
-
+from .. import plain
 from .traffic import HeaderAddition, HeaderName
 
 _COMMANDS = """
@@ -117,10 +116,7 @@ def addition(name: str, value: Any) -> HeaderAddition:
     it."""
     # v2 has only the value where v3alpha1 has {value, append}.
     said = value if isinstance(value, dict) else {"value": value}
-    try:
-        found = msgspec.convert({**said, "name": name}, HeaderAddition)
-    except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from None
+    found: HeaderAddition = plain.converted({**said, "name": name}, HeaderAddition)
     if wrong := _untouchable(name) or _mistaken_value(found.value):
         raise ValueError(wrong)
     return found
@@ -128,11 +124,7 @@ def addition(name: str, value: Any) -> HeaderAddition:
 
 def unremovable(name: str) -> str:
     """Why Envoy would reject the removal of the header ``name``; empty if it would not."""
-    try:
-        msgspec.convert(name, HeaderName)
-    except msgspec.ValidationError:
-        return "this is not a header name"
-    return _untouchable(name)
+    return "this is not a header name" if plain.mistake_in(name, HeaderName) else _untouchable(name)
 
 
 def _untouchable(name: str) -> str:

@@ -1,8 +1,6 @@
 """Knows what etcd holds for a gateway: the compiler's objects, Secrets, and the publisher's own records.
 
 ``World`` is what one pass of the publisher reads of it.
-
-State: ``serving`` feeds it from the watch.
 """
 
 from __future__ import annotations

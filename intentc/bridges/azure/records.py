@@ -5,8 +5,6 @@ A record that says the same is not written. Each write waits until etcd has show
 stored. What one Ingress's record says holds up no other Ingress: if the API server rejects it, it is logged and shown,
 and the next pass tries again. ``publisher`` and ``rejections`` decide what to record;
 ``compiled_world`` has what etcd holds.
-
-State: the fence of the present pass, and the records that were rejected.
 """
 
 from __future__ import annotations

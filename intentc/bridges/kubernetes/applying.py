@@ -4,8 +4,6 @@ Why it exists: what we write must change no object that somebody else made. So a
 its uid, one of a new object a version that no object has (unless the server rejects that), and a deletion the uid; and
 no apply takes a field away from another manager. ``manifest_reconciler`` decides what to do. Mirrored objects are
 patched by ``reporting`` and ``owner_finalizers``.
-
-I/O: requests to the cluster. No state.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ another was mirrored, is no known one: nothing is listed or written until the id
 An approval (``intentc allow-deletes --mirrored``) is about what lists have shown, so it waits for them. Of another
 cluster it waits for all kinds, since the last approval has that cluster mirrored. If it is unknown which cluster this
 is, nothing can be listed: then an approval has it mirrored unless deletions of another kind are withheld.
-
-State: the ids. Approvals change the mirror, and withdraw the directives.
 """
 
 from __future__ import annotations

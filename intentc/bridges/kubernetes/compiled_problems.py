@@ -2,8 +2,6 @@
 
 Why it exists: problems are known to compilers, which are other processes; their leaders store them
 (``model/bridge_keys.py``). ``watch.source`` misses nothing. ``problem_events`` reports them to the cluster.
-
-State: these problems. No I/O of its own but the watch.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: a schema declares several versions of a kind, and a cluster serves some of them; only the cluster knows
 the plural that its paths have. A kind may be missing, and be installed later: ``kind_watcher`` asks again, after pauses
 that grow from 1 to 30 seconds. ``cluster_identity`` compares the cluster with the one that was mirrored.
-
-It sends requests and keeps nothing.
 """
 
 from __future__ import annotations

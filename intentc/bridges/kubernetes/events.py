@@ -6,8 +6,8 @@ that starts anew while the cluster has the Event (an hour, by default). Events h
 written is logged, and nothing waits for it. ``manifest_reconciler`` reports what the cluster rejects, on owners;
 ``problem_events`` decides about mirrored objects.
 
-It writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both, counters, and
-in which namespaces it failed, which is logged once for each while it lasts.
+It writes to ``events.k8s.io/v1``, or to ``v1`` where that is not served. A failure is logged once for each namespace
+while it lasts.
 """
 
 from __future__ import annotations

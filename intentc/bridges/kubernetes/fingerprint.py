@@ -4,8 +4,6 @@ Why it exists: most events change only what no schema declares (a pod's heartbea
 object, flatten and encode it costs five times as much as to look for its declared fields. Equal fingerprints mean equal
 copies; other ones mean nothing: a field that is written in another way has another fingerprint. ``projection`` builds
 the copies.
-
-Pure functions of values; a cache of what a type declares.
 """
 
 from __future__ import annotations

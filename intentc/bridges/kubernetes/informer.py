@@ -6,8 +6,7 @@ whenever it can't know that it saw everything: after 410, after a cut at whose e
 what was seen, in another cluster, and when its caller asks. Only a complete list says what is gone unseen.
 ``kind_watcher`` asks and waits.
 
-State: how far it has come, and what the present list has shown. ``page`` and ``event`` return what the consumer is to
-apply.
+``page`` and ``event`` return what the consumer is to apply.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 Why it exists: the informer decides without a network; here are the requests, the pauses, and what a person may want to
 know of them. A watch ends after some minutes by itself, is cut, or is silent: then it is resumed.
-
-I/O: the cluster, the clock, random pauses, and the log. State: the informer, where the kind is served, how its watch is
-doing, the pauses, and counters. What it finds goes to the function ``apply`` that it gets.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ objects of it. Without the declaration, objects whose manifests the store has lo
 
 It says where a kind is served, whether all its objects are known, how long the cluster has not served it, and for which
 kinds the answer changed. ``manifest_reconciler`` decides about the objects.
-
-State: the watchers and their task group, and each kind's readiness when ``changed`` was last called.
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 Why it exists: answers to our own writes are newer than the watch, whose older events must not hide them; and an object
 that was deleted as soon as it ended shows its end in its last event alone. ``made_kinds`` watches,
 ``manifest_reconciler`` asks and notes.
-
-State: the objects without ``managedFields``, and the last states of deleted ones until they are written down; by
-apiVersion, kind, and the name of their manifest.
 """
 
 from __future__ import annotations

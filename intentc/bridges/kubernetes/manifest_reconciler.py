@@ -6,9 +6,6 @@ of one phase at the same time), the last look at the cluster before an object is
 pause before a write that was rejected is tried again unchanged. An object of ours that no manifest names gets one
 again. ``manifest_answers`` writes through the API server, ``applying`` to the cluster; ``events`` reports rejections
 there.
-
-State: what is to be looked at, what waits for its owner's finalizer or for a kind, rejections, and counters; the parts
-keep their own. I/O: that of the parts.
 """
 
 from __future__ import annotations

@@ -6,9 +6,6 @@ was seen to be deleted, is missing in a complete list that began after the copy 
 another object; and a list that is in doubt, or would delete many, deletes nothing until an operator approves.
 ``serving`` hands in what ``kind_watcher`` finds and what etcd shows; ``copy_writer`` carries out.
 ``manifest_reconciler`` does the like for manifests.
-
-State: both sides, by kind and uid, and by name; the objects whose copies may be deleted; the kinds that were listed, or
-need another list; the keys to look at; withheld deletions; and objects that can't be used.
 """
 
 from __future__ import annotations

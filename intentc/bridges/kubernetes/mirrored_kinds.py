@@ -2,8 +2,6 @@
 
 These are the stored kinds that people write as manifests, in the schemas of the compilers in use; settings may choose
 some of them.
-
-Pure functions.
 """
 
 from __future__ import annotations

@@ -5,9 +5,6 @@ added to its object, and one that the copy lacks is removed from it; while there
 nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment. One that is denied
 is tried again with a back-off of its own, and delays no other. ``manifest_reconciler`` asks whether
 an owner lacks one; the finalizer of a manifest itself is removed by ``manifest_answers``.
-
-State: which copies and which objects have finalizers of ours; the objects to look at; rejections and counters. It reads
-objects of the cluster, and patches their metadata.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: most of an object concerns nobody here (a pod's status, ``managedFields``), and most events change only
 that: they must not reach etcd. What is stored is what the schema declares, at any depth, in the flat form of
 ``model/manifest.py``. ``mirror`` compares the digests; ``fingerprint`` recognizes an object without its copy.
-
-State: a cache of which fields a kind declares. No I/O.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Describes the state of a bridge as JSON, for ``/status`` of its diagnostics and for its metrics.
 
 Why apart: what people see is an interface of its own; ``docs/operating.md`` describes it.
-
-It reads the bridge's parts alone.
 """
 
 from __future__ import annotations

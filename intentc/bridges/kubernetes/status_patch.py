@@ -4,8 +4,6 @@ Why it exists: several controllers share one status. Ours are the items that ``s
 that we wrote to the cluster and that it no longer names are cleared, by the cluster's own record of who wrote what
 (``managedFields``). Everything else stays as the cluster has it. ``reporting`` sends the patch. By the same record
 ``written_status`` says what we wrote, for a copy that is made anew (``projection``).
-
-Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Knows what etcd holds of manifests, and of what bridges have answered to them.
 
 Why apart: the reconciler decides by names, and etcd shows keys, in any order, deletions without a value included.
-
-State: the manifests and their answers.
 """
 
 from __future__ import annotations

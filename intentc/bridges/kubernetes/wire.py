@@ -3,8 +3,6 @@
 Why it exists: a stream can be cut at any byte, and an object must cost little until somebody needs its fields. So
 lines are put together here, and objects stay bytes (``msgspec.Raw``) with their identity next to them.
 ``informer`` interprets them, ``projection`` reads the fields.
-
-State: ``Lines`` keeps the bytes of the line that is not complete.
 """
 
 from __future__ import annotations

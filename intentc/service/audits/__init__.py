@@ -4,7 +4,7 @@
 the missing reactions, and ``periodic`` combines them and repairs. ``offline/audit`` compiles from
 scratch.
 
-An audit changes nothing. ``periodic`` repairs by the engine's verbs, and asks the watch for a list. State: the figures.
+An audit changes nothing. ``periodic`` repairs by the engine's verbs, and asks the watch for a list.
 """
 
 from .look import Mismatch

@@ -47,7 +47,7 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 class _Room:
-    """What is used so far. State: the counts of one decision."""
+    """What is used so far."""
 
     def __init__(self, parts: Parts, limits: Mapping[str, int], foreign: Mapping[str, int]) -> None:
         self._parts, self._limits = parts, limits

@@ -277,7 +277,7 @@ async def _relist(engine: Engine, source: Source, period: float) -> None:
             engine.correct(missed)
 
 
-class CompilerService:
+class CompilerService(CompilerStatus):
     """Runs an engine over ``source`` and implements ``diagnostics.Process``. ``steps``: what must succeed first;
     ``tasks``: what runs next to the engine, those of ``parts`` included."""
 
@@ -291,16 +291,13 @@ class CompilerService:
         tasks: Sequence[Task],
         views: Mapping[str, Overview] | None = None,
     ) -> None:
+        super().__init__(engine, source, parts)
         self.engine = engine
         self.reader = Reader(engine, views)
         """Answers the questions of the diagnostics."""
         self.takeover = parts.takeover
         self.tasks = tasks
-        self._directives = parts.directives
-        self._keeping = parts.keeping
-        self._source = source
         self._steps = steps
-        self._status = CompilerStatus(engine, source, parts)
         self._running = False
 
     async def run(self) -> None:
@@ -310,13 +307,13 @@ class CompilerService:
         # Healthy from the start: a restart would not bring back a server that is away.
         self._running = True
         # ``busy_seconds`` counts from here.
-        self._status.look()
+        self.look()
         try:
             for step in self._steps:
                 await self._until_done(step)
-            await self._directives.load()
+            await self._parts.directives.load()
             async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
-                group.start_soon(self._status.run)
+                group.start_soon(self.sample)
                 for task in self.tasks:
                     group.start_soon(task)
                 try:
@@ -327,26 +324,16 @@ class CompilerService:
                 group.cancel_scope.cancel()
         finally:
             self._running = False
-            if self._keeping is not None:
-                self._keeping.end()
+            if self._parts.keeping is not None:
+                self._parts.keeping.end()
             _LOG.info("drained: %d writes in all", self.engine.sender.written)
 
     async def _until_done(self, step: Step) -> None:
-        await persist(step.do, step.lack, log=_LOG, on_failure=self._status.lacks)
-        self._status.lacks("")
+        await persist(step.do, step.lack, log=_LOG, on_failure=self.lacks)
+        self.lacks("")
 
     def healthy(self) -> bool:
         return self._running
-
-    def ready(self) -> tuple[bool, tuple[str, ...]]:
-        return self._status.ready()
-
-    def status(self) -> dict[str, Any]:
-        return self._status.status()
-
-    def progress(self) -> dict[str, Any] | None:
-        """Return the progress of the first load: ``phase``, ``done``, ``total``; None after it."""
-        return self._status.progress()
 
     def pending(self) -> list[dict[str, str]]:
         return every_pending(self.engine.world)

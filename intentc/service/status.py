@@ -76,8 +76,8 @@ class CompilerStatus:
         """Note what evaluation still waits for; empty for nothing."""
         self._lacking = why
 
-    async def run(self) -> None:
-        """Sample the engine every second, until cancelled."""
+    async def sample(self) -> None:
+        """Look at the engine every second, until cancelled."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._pending.run)
             group.start_soon(self._measure_lag)
@@ -112,7 +112,8 @@ class CompilerStatus:
         )
 
     def ready(self) -> tuple[bool, tuple[str, ...]]:
-        """As ``diagnostics.Process``."""
+        """Return whether everything is evaluated and etcd, the API server and the leadership are as needed; and the
+        reasons if not."""
         state, leadership, withheld = self._source.state, self._leadership(), self._engine.permission.withheld_for
         reasons = []
         if not state.ready:

@@ -96,7 +96,7 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
         group.cancel_scope.cancel()
     assert status["pending_work"][0] == "etcd at 127.0.0.1:2379 can't be asked yet: etcd Range: connection refused"
     assert not status["converged"]
-    assert service._status._rates.busy_since is not None
+    assert service._rates.busy_since is not None
     box_system.close()
 
 

@@ -374,7 +374,7 @@ async def test_it_looks_by_itself(box_system: BoxSystem, reported: Reported, mon
 
     monkeypatch.setattr(reported.compiler_status, "look", look)
     async with anyio.create_task_group() as group:
-        group.start_soon(reported.compiler_status.run)
+        group.start_soon(reported.compiler_status.sample)
         await until(lambda: looks > 2)
         group.cancel_scope.cancel()
 

@@ -131,7 +131,6 @@ class Election:
         on_lost: Callable[[str], None],
         keepers: KeeperFactory | None = None,
         clock: Callable[[], float] = time.monotonic,
-        wall_clock: Callable[[], float] = time.time,
         new_retries: Callable[[], Retries] | None = None,
         identity: ProcessIdentity | None = None,
         is_dead: Callable[[ProcessIdentity | None, ProcessIdentity | None], bool] = is_dead,
@@ -151,7 +150,6 @@ class Election:
         self._on_lost = on_lost
         self._keepers = keepers or partial(StoreKeeper, store, clock)
         self._clock = clock
-        self._wall_clock = wall_clock
         self._identity = identity or this_process()
         self._is_dead = is_dead
         self._outage = Outage(new_retries())
@@ -241,7 +239,7 @@ class Election:
             asked = self._clock()
             lease = self._lease = await self._store.grant_lease(self._ttl)
             held_until = asked + self._ttl
-            value = leader_value(self._own, self._versions, self._wall_clock(), self._identity)
+            value = leader_value(self._own, self._versions, time.time(), self._identity)
             found = await self._key.take(value, lease, partial(self._before, held_until))
             if found.leader is not None and found.leader.lease == lease:
                 return self._won(found.leader, found.versions, held_until)
@@ -254,7 +252,7 @@ class Election:
         leadership = Leadership(
             fence=f"{self._installation}/{own.create_revision}",
             revision=own.create_revision,
-            since=self._wall_clock(),
+            since=time.time(),
             previous_versions=read_versions(versions.value) if versions is not None else None,
         )
         return _Tenure(leadership, self._keepers(own.lease, self._ttl, held_until))
@@ -328,7 +326,7 @@ class Election:
             if left <= 0:
                 answered = tenure.keeper.held_until() - self._ttl
                 if math.isfinite(answered):
-                    self._unanswered_since = self._wall_clock() - (self._clock() - answered)
+                    self._unanswered_since = time.time() - (self._clock() - answered)
                 return
             await anyio.sleep(max(left, _SHORTEST_NAP_SECONDS))
 

@@ -19,9 +19,9 @@ class Recording:
     freed numbers.
     """
 
-    def __init__(self, target: WriteService, between: WriteService | None = None) -> None:
+    def __init__(self, target: WriteService) -> None:
         self.target = target
-        self.between = between
+        self.between: WriteService | None = None
         self.written: list[Operation] = []
         self.granted: list[str] = []
         self.freed: list[str] = []

@@ -72,18 +72,10 @@ class _Event(NamedTuple):
 class Events:
     """Writes Events. ``regarding``: the owner with a uuid, None if it is in no cluster; ``instance``: this process."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        regarding: Callable[[str], Regarding | None],
-        instance: str,
-        *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, cluster: Cluster, regarding: Callable[[str], Regarding | None], instance: str) -> None:
         self._cluster = cluster
         self._regarding = regarding
         self._instance = instance
-        self._now = now
         self._only_core = False
         self.counters: Counter[str] = Counter()
         self._failing: dict[str, type[Failure]] = {}
@@ -163,7 +155,7 @@ class Events:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
-            "eventTime": self._now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "eventTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "reportingController": _CONTROLLER,
             "reportingInstance": self._instance[:128],
             "action": event.action,
@@ -174,7 +166,7 @@ class Events:
         }
 
     def _core_event(self, name: str, namespace: str, event: _Event) -> dict[str, Any]:
-        now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return {
             "apiVersion": "v1",
             "kind": "Event",

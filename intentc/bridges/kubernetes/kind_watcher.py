@@ -79,12 +79,11 @@ class KindWatcher:
         on_list: Callable[[], None] = lambda: None,
         silence: float = SILENCE_SECONDS,
         retries: Retries | None = None,
-        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.informer = Informer(version)
         self.counters: Counter[str] = Counter()
         self.served: Served | None = None
-        self.state = KindState(Phase.SEARCHING, wall_clock())
+        self.state = KindState(Phase.SEARCHING, time.time())
         self._cluster = cluster
         self._kind = kind
         self._apply = apply
@@ -95,7 +94,6 @@ class KindWatcher:
         self._watching: anyio.CancelScope | None = None
         self._retries = retries or Retries()
         self._missing = Retries(_MISSING)
-        self._wall_clock = wall_clock
 
     async def run(self) -> None:
         """Watch until cancelled; every error is waited out, and shows in ``state``."""
@@ -217,7 +215,7 @@ class KindWatcher:
         return retries.next_wait()
 
     def _enter(self, phase: Phase, error: str = "") -> None:
-        since = self.state.since if phase is self.state.phase else self._wall_clock()
+        since = self.state.since if phase is self.state.phase else time.time()
         self.state = KindState(phase, since, error)
 
 

@@ -87,7 +87,6 @@ class ManifestReconciler:
         declared: Iterable[GroupVersionKind] = (),
         not_served_seconds: float = 30.0,
         at_once: int = AT_ONCE,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counters: Counter[str] = Counter()
         self.last_error = ""
@@ -101,7 +100,6 @@ class ManifestReconciler:
         self._events = events
         self._lacks_finalizer = lacks_finalizer
         self._not_served_seconds = not_served_seconds
-        self._clock = clock
         self._attempts: dict[FqName, _Attempt] = {}
         self._unexpected: set[FqName] = set()
         """Those whose last write met another object than was expected."""
@@ -233,7 +231,7 @@ class ManifestReconciler:
         attempt = self._attempts.get(name)
         if attempt is None:
             return RequeueAfter(seconds) if seconds else None
-        left = attempt.until - self._clock()
+        left = attempt.until - time.monotonic()
         if attempt is former:
             left = left if left > 0 else _TAKEN_SECONDS
             return RequeueAfter(min(left, seconds) if seconds else left, keeps_failures=True)
@@ -356,7 +354,7 @@ class ManifestReconciler:
         path = served.path_of(target.namespace, target.name)
         about = (step, wanted.body, differences(wanted.body, live), *_place(live))
         former = self._attempts.get(name)
-        if former is not None and former.about == about and self._clock() < former.until:
+        if former is not None and former.about == about and time.monotonic() < former.until:
             return former.words
         try:
             if step is Step.DELETE and live is not None:
@@ -400,7 +398,7 @@ class ManifestReconciler:
 
     def _note_attempt(self, name: FqName, about: tuple[Any, ...], words: str) -> None:
         seconds = _REJECTED.seconds(self.loop.queue.failures(name) + 1)
-        self._attempts[name] = _Attempt(about, words, self._clock() + seconds)
+        self._attempts[name] = _Attempt(about, words, time.monotonic() + seconds)
 
     def _release(self, name: FqName, manifest: Manifest, fence: str) -> None:
         """The object is gone: so its answer goes, and then the finalizer of its manifest."""

@@ -27,14 +27,38 @@ from .copy_writer import CopyWriter
 from .kind_watcher import KindTask, Phase
 from .mirror import Mirror
 
+_LOG = logging.getLogger(__name__)
+_MARK_SECONDS = 60.0
+"""Between two marks of a kind that differ only in the version."""
 
-class SyncedMarks:
-    """The marks of the kinds below ``path``. ``leader``: the installation part of our fence."""
 
-    def __init__(self, store: Store, path: str, leader: str) -> None:
+class Marker:
+    """Marks the kinds in ``tasks``, the first time once each object that compilers made has a manifest (``knows_all``):
+    a compile before that would take an owner's objects for gone. ``path``: below which the kinds are in etcd;
+    ``leader``: the installation part of our fence. ``not_served_seconds``: a kind that the cluster lacks for so long
+    does not exist there."""
+
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        leader: str,
+        tasks: Mapping[str, KindTask],
+        mirror: Mirror,
+        copy_writer: CopyWriter,
+        identity: ClusterIdentity,
+        knows_all: Callable[[], bool],
+        not_served_seconds: float,
+    ) -> None:
         self._store = store
         self._path = path
         self._leader = leader
+        self._tasks = tasks
+        self._mirror = mirror
+        self._copy_writer = copy_writer
+        self._identity = identity
+        self._knows_all = knows_all
+        self._not_served_seconds = not_served_seconds
 
     async def read(self) -> dict[str, Mark]:
         """Kind → its mark; unreadable ones are left out. Raises ``Failure``."""
@@ -48,44 +72,6 @@ class SyncedMarks:
                 continue
         return marks
 
-    async def write(self, marks: Iterable[tuple[str, Mark]], fence: str) -> bool:
-        """Write marks; False if ``fence`` is over. Raises ``Failure``."""
-        revision = int(fence.rpartition("/")[2])
-        leads = Compare(leader_key(self._leader), Target.CREATE_REVISION, Relation.EQUAL, revision)
-        puts = [Put(synced_key(self._path, kind), msgspec.json.encode(mark)) for kind, mark in marks]
-        return (await self._store.transaction([leads], puts)).succeeded if puts else True
-
-
-_LOG = logging.getLogger(__name__)
-_MARK_SECONDS = 60.0
-"""Between two marks of a kind that differ only in the version."""
-
-
-class Marker:
-    """Marks the kinds in ``tasks``, the first time once each object that compilers made has a manifest (``knows_all``):
-    a compile before that would take an owner's objects for gone. ``not_served_seconds``: a kind that the cluster lacks
-    for so long does not exist there. ``clock``: seconds."""
-
-    def __init__(
-        self,
-        marks: SyncedMarks,
-        tasks: Mapping[str, KindTask],
-        mirror: Mirror,
-        copy_writer: CopyWriter,
-        identity: ClusterIdentity,
-        knows_all: Callable[[], bool],
-        not_served_seconds: float,
-        clock: Callable[[], float],
-    ) -> None:
-        self._marks = marks
-        self._tasks = tasks
-        self._mirror = mirror
-        self._copy_writer = copy_writer
-        self._identity = identity
-        self._knows_all = knows_all
-        self._not_served_seconds = not_served_seconds
-        self._clock = clock
-
     async def write(self, fence: str) -> None:
         """Write the marks that are due, while ``fence`` holds. Raises ``Failure``."""
         due: list[tuple[str, Mark]] = []
@@ -94,15 +80,22 @@ class Marker:
             if mark is None or mark == task.mark:
                 continue
             same = task.mark is not None and (mark.cluster, mark.served) == (task.mark.cluster, task.mark.served)
-            if not (same and self._clock() - task.marked_at < _MARK_SECONDS):
+            if not (same and time.monotonic() - task.marked_at < _MARK_SECONDS):
                 due.append((name, mark))
-        if due and await self._marks.write(due, fence):
+        if due and await self._put(due, fence):
             crashpoints.reach("mark.written")
             for name, mark in due:
                 if self._tasks[name].mark is None:
                     _LOG.info("%s is synced", name)
-                self._tasks[name].mark, self._tasks[name].marked_at = mark, self._clock()
+                self._tasks[name].mark, self._tasks[name].marked_at = mark, time.monotonic()
             self._identity.remember()
+
+    async def _put(self, marks: Iterable[tuple[str, Mark]], fence: str) -> bool:
+        """Put marks; False if ``fence`` is over. Raises ``Failure``."""
+        revision = int(fence.rpartition("/")[2])
+        leads = Compare(leader_key(self._leader), Target.CREATE_REVISION, Relation.EQUAL, revision)
+        puts = [Put(synced_key(self._path, kind), msgspec.json.encode(mark)) for kind, mark in marks]
+        return (await self._store.transaction([leads], puts)).succeeded
 
     def _present_mark(self, name: str, task: KindTask) -> Mark | None:
         """The mark that a kind deserves now; None if it has to wait."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -44,7 +44,7 @@ from .kind_watcher import KindTask, KindWatcher, Phase
 from .made_objects import GroupVersionKind
 from .manifest_answers import ManifestAnswers
 from .manifest_reconciler import AT_ONCE, ManifestReconciler
-from .marking import Marker, SyncedMarks
+from .marking import Marker
 from .mirror import DeleteLimits, Mirror
 from .mirrored_kinds import manifest_kind
 from .owner_finalizers import OwnerFinalizers
@@ -97,7 +97,6 @@ class Bridge(LeadingProcess):
         *,
         schema: Schema | None = None,
         keepers: KeeperFactory | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         leader = leader_of(settings.installation)
         super().__init__(store, settings, leader, keepers)
@@ -128,19 +127,18 @@ class Bridge(LeadingProcess):
         self._followed = FOLLOWED.union(projectors)
         self._known: set[tuple[str, str]] = set()
         """The resources in etcd of the kinds that are followed."""
-        self._marks = SyncedMarks(store, settings.path.strip("/"), leader)
         self._approvals = Approvals(Book(store, leader), self.tasks, self.mirror, self.identity)
         self._settings = settings
-        self._clock = clock
         self._marker = Marker(
-            self._marks,
+            store,
+            settings.path.strip("/"),
+            leader,
             self.tasks,
             self.mirror,
             self.copy_writer,
             self.identity,
             lambda: self.reconciler is None or self.reconciler.knows_all,
             settings.not_served_seconds,
-            clock,
         )
 
     def _reconciler(
@@ -163,7 +161,7 @@ class Bridge(LeadingProcess):
         )
 
     async def work(self, group: TaskGroup) -> None:
-        marks = await persist(self._marks.read, "the marks can't be read", log=_LOG)
+        marks = await persist(self._marker.read, "the marks can't be read", log=_LOG)
         self.identity.mirrored = next((mark.cluster for mark in marks.values() if mark.cluster), "")
         for kind in self._kinds:
             task = self._task(kind, marks.get(kind.name))
@@ -351,7 +349,7 @@ class Bridge(LeadingProcess):
             try:
                 if fence != term:
                     # Another process led meanwhile, or the store was emptied, the leader's key included.
-                    marks = await self._marks.read()
+                    marks = await self._marker.read()
                     for name, task in self.tasks.items():
                         task.mark = marks.get(name)
                     term = fence
@@ -377,6 +375,6 @@ class Bridge(LeadingProcess):
     def _list_again(self) -> None:
         for name in list(self.mirror.unexplained):
             task = self.tasks[name]
-            if task.watcher.informer.complete and self._clock() - task.relisted_at >= _RELIST_SECONDS:
-                task.relisted_at = self._clock()
+            if task.watcher.informer.complete and time.monotonic() - task.relisted_at >= _RELIST_SECONDS:
+                task.relisted_at = time.monotonic()
                 task.watcher.list_again()

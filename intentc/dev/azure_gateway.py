@@ -17,13 +17,21 @@ import anyio
 import click
 import msgspec
 
+from intentc.bridges.process import running
+from intentc.cli.azure_output import difference
 from intentc.cli.command_error import CommandError, Exit
+from intentc.cli.commands.appgw import needing_azure, settings_of
+from intentc.cli.connecting import api_server
+from intentc.plugins import declared
+from intentc.watch.etcd import EtcdStore
+from intentc.writing.http import mirror_service
+
+from .resource_manager import ResourceManager, serving_resource_manager
+from .servers import Running
 
 if TYPE_CHECKING:
     from intentc.bridges.azure.serving import Bridge
 
-    from .resource_manager import ResourceManager
-    from .servers import Running
 
 _SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 _APPLIED_WITHIN_SECONDS = 60.0
@@ -106,20 +114,11 @@ def _summary(collection: str, given: dict[str, Any]) -> str:
 @asynccontextmanager
 async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
     """Run the stand-in and the publisher over the servers of ``dev``."""
-    from intentc.cli.commands.appgw import needing_azure, settings_of
-    from intentc.cli.connecting import api_server
-
     with needing_azure():
         from intentc.bridges.azure.client import ResourceManagerClient
         from intentc.bridges.azure.credentials import StandInCredential
         from intentc.bridges.azure.document import empty_gateway
         from intentc.bridges.azure.serving import Bridge
-    from intentc.bridges.process import running
-    from intentc.plugins import declared
-    from intentc.watch.etcd import EtcdStore
-    from intentc.writing.http import mirror_service
-
-    from .resource_manager import ResourceManager, serving_resource_manager
 
     configuration = started.configuration
     settings = replace(settings_of(configuration, declared(configuration)), collect_seconds=0.2)
@@ -144,8 +143,6 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
 
 def _difference(former: dict[str, Any], sent: dict[str, Any]) -> str:
     """What a document that was sent changes, and which certificates it has."""
-    from intentc.cli.azure_output import difference
-
     certificates = sent["properties"].get("sslCertificates") or ()
     data = [f"data of sslCertificates/{one['name']}" for one in certificates if "data" in (one["properties"] or {})]
     return "\n".join(["sent to Azure:", *(f"  {line}" for line in [*difference(former, sent), *data])])

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import click
 
-if TYPE_CHECKING:
-    from intentc.cli.api_client import ApiClient
-    from intentc.testing.fake_cluster import FakeCluster
+from intentc.cli.api_client import ApiClient
+from intentc.cli.connecting import api_server
+from intentc.outgoing import MANIFEST
+from intentc.testing.fake_cluster import FakeCluster
+from intentc.writing.connection import Connection
 
-    from .servers import Running
+from .servers import Running
 
 _PROGRESS_SECONDS = 0.5
 """Between two reports of progress while objects change; the last one is when nothing changes any more."""
@@ -34,17 +36,10 @@ async def running_cluster(
     """Run the stand-in next to the servers, if the compilers make objects in a cluster. ``on_quiet``: the block is
     entered, after this is called, only when the stand-in has nothing left to do. ``on_progress``: called from time to
     time while the block runs, since statuses may have changed."""
-    from intentc.outgoing import MANIFEST
-
     world = started.service.engine.world
     if MANIFEST not in world.schema:
         yield
         return
-
-    from intentc.cli.api_client import ApiClient
-    from intentc.cli.connecting import api_server
-    from intentc.testing.fake_cluster import FakeCluster
-    from intentc.writing.connection import Connection
 
     click.echo("\nA stand-in for a Kubernetes cluster answers; nothing runs in it:", err=True)
     cluster = FakeCluster()

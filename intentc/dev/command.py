@@ -24,18 +24,31 @@ import anyio
 import click
 import msgspec
 
+from intentc.bridges.xds.elements import calls_for_envoy
 from intentc.cli.command_error import Exit
 from intentc.cli.command_options import compilers_option, complete_files, configured, with_compilers
+from intentc.cli.commands.compile import status_in_short, summary
 from intentc.cli.entry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
-from intentc.cli.server_process import run_service
+from intentc.cli.envoy_output import elements_of
+from intentc.cli.input_files import line_of, located, read_input
+from intentc.cli.output import show_progress, table
+from intentc.cli.server_process import ended_by_signals, reloading_of, run_service
+from intentc.cli.transfer import apply_resources
+from intentc.inspection.awaited import unmade
+from intentc.inspection.shown_resources import in_order, lower_level, shown, statuses
+from intentc.loading.configuration import Configuration, Loaded
+from intentc.loading.resources import Loaded as Input
+from intentc.plugins import find_compilers, installed
+
+from .azure_gateway import STAND_IN, AzureGateway, running_azure
+from .cluster_stand_in import running_cluster
+from .echo_services import running_echoes, wanted
+from .envoy_gateway import introduce, prove, running_gateway
+from .example_requests import ports, requests
+from .servers import Running, running
 
 if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration, Loaded
-    from intentc.loading.resources import Loaded as Input
     from intentc.service.reload import Reloader
-
-    from .azure_gateway import AzureGateway
-    from .servers import Running
 
 _ON_THIS_MACHINE = {
     "ambassador.bind_address": "127.0.0.1",
@@ -101,14 +114,6 @@ async def _dev(
     loaded: Loaded,
     adapted: Callable[[Configuration], Configuration],
 ) -> int:
-    from intentc.cli.input_files import read_input
-    from intentc.cli.server_process import ended_by_signals, reloading_of
-    from intentc.plugins import find_compilers, installed
-
-    from .cluster_stand_in import running_cluster
-    from .echo_services import running_echoes, wanted
-    from .servers import running
-
     configuration = loaded.configuration
     # Before anything starts, so that unreadable files are reported at once.
     resources = read_input(files, configuration)[0] if files else []
@@ -158,8 +163,6 @@ async def _azure_of(started: Running) -> AsyncIterator[AzureGateway | None]:
     """Run a publisher and a stand-in for Azure next to the servers, if the compilers make an Application Gateway."""
     from intentc.bridges.azure.document import RECORD
 
-    from .azure_gateway import running_azure
-
     engine = started.service.engine
     world = engine.world
     if RECORD not in world.schema:
@@ -175,19 +178,11 @@ async def _azure_of(started: Running) -> AsyncIterator[AzureGateway | None]:
 @asynccontextmanager
 async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: bool) -> AsyncIterator[None]:
     """Run an Envoy next to the servers, if the compilers make Envoy elements."""
-    from intentc.bridges.xds.elements import calls_for_envoy
-    from intentc.cli.envoy_output import elements_of
-    from intentc.inspection.shown_resources import lower_level, shown
-
-    from .envoy_gateway import introduce, prove, running_gateway
-
     engine = started.service.engine
     world, planner = engine.world, engine.planner
     if not calls_for_envoy(world.schema):
         yield
         return
-
-    from .example_requests import ports, requests
 
     elements = elements_of(shown(resource) for resource in lower_level(world, planner))
     configuration = started.configuration
@@ -207,8 +202,6 @@ def _on_this_machine(configuration: Configuration) -> Configuration:
     own = configuration.intentc
     settings = {**_ON_THIS_MACHINE, **own.settings}
     if "appgw" in own.compilers:
-        from .azure_gateway import STAND_IN
-
         settings = {**STAND_IN, **settings}
     return msgspec.structs.replace(configuration, intentc=msgspec.structs.replace(own, settings=settings))
 
@@ -239,13 +232,6 @@ def _introduce(started: Running, *, stays: bool, kubernetes: bool) -> None:
 
 async def _load(resources: Sequence[Input], started: Running) -> int:
     """Apply ``resources``, wait until everything that follows is written, and print it."""
-    from intentc.cli.commands.compile import summary
-    from intentc.cli.input_files import line_of, located
-    from intentc.cli.output import show_progress, table
-    from intentc.cli.transfer import apply_resources
-    from intentc.inspection.awaited import unmade
-    from intentc.inspection.shown_resources import in_order, lower_level, shown
-
     engine = started.service.engine
     world, planner = engine.world, engine.planner
     await engine.settled()
@@ -275,9 +261,6 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
 
 def _status_printer(started: Running) -> Callable[[], None]:
     """A function that prints the statuses that have changed since its last call."""
-    from intentc.cli.commands.compile import status_in_short
-    from intentc.inspection.shown_resources import statuses
-
     printed: dict[str, str] = {}
     engine = started.service.engine
 
@@ -292,10 +275,6 @@ def _status_printer(started: Running) -> Callable[[], None]:
 
 
 def _print_statuses(started: Running) -> None:
-    from intentc.cli.commands.compile import status_in_short
-    from intentc.cli.output import table
-    from intentc.inspection.shown_resources import statuses
-
     engine = started.service.engine
     found = statuses(engine.world, engine.planner)
     rows = [(one["kind"], ":".join(one["fq_name"]), status_in_short(one["status"])) for one in found]

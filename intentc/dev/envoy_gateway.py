@@ -21,12 +21,15 @@ import anyio.to_thread
 import click
 
 from intentc.cli.command_error import CommandError, Exit
+from intentc.cli.envoy_output import needing_protobuf
+from intentc.watch.etcd import EtcdStore
+
+from .envoy_server import Envoy, running_envoy
+from .example_requests import Port, Request
 
 if TYPE_CHECKING:
     from intentc.bridges.xds.serving import Server
 
-    from .envoy_server import Envoy
-    from .example_requests import Port, Request
 
 _POLL_SECONDS = 0.01
 _ACCEPTED_WITHIN_SECONDS = 30.0
@@ -69,11 +72,6 @@ async def running_gateway(
     ``listening``: the ports of the elements' listeners. ``drain_seconds``: the drain time of both.
     Raises ``CommandError`` if such a port is taken, and ``EnvoyNotStarted``.
     """
-    from intentc.cli.envoy_output import needing_protobuf
-    from intentc.watch.etcd import EtcdStore
-
-    from .envoy_server import running_envoy
-
     with needing_protobuf():
         from intentc.bridges.xds.bootstrap import Address, bootstrap
         from intentc.bridges.xds.serving import running_xds

@@ -14,14 +14,22 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 import msgspec
 
-if TYPE_CHECKING:
-    from intentc.loading.configuration import Configuration
-    from intentc.service.service import CompilerService
+from intentc.apiserver.serving import running_api_server
+from intentc.diagnostics.serving import running_diagnostics
+from intentc.listening.connections import raise_file_limit
+from intentc.loading.configuration import Address, Configuration, Url
+from intentc.plugins import installed
+from intentc.service.service import CompilerService, build_service
+from intentc.watch.etcd import EtcdStore
+from intentc.writing.endpoint import Endpoint
+from intentc.writing.http import http_services
+
+from .etcd_server import running_etcd
 
 _TRANSACTION = 1024
 """Operations that the etcd of ``dev`` takes in one transaction."""
@@ -43,18 +51,6 @@ class Running(NamedTuple):
 @asynccontextmanager
 async def running(configuration: Configuration) -> AsyncIterator[Running]:
     """Start all servers, each when the one before is ready, and stop them after the block."""
-    from intentc.apiserver.serving import running_api_server
-    from intentc.diagnostics.serving import running_diagnostics
-    from intentc.listening.connections import raise_file_limit
-    from intentc.loading.configuration import Address, Url
-    from intentc.plugins import installed
-    from intentc.service.service import build_service
-    from intentc.watch.etcd import EtcdStore
-    from intentc.writing.endpoint import Endpoint
-    from intentc.writing.http import http_services
-
-    from .etcd_server import running_etcd
-
     raise_file_limit()
     compilers = installed(configuration)
     path = configuration.etcd.path

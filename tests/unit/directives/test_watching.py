@@ -59,7 +59,7 @@ async def test_load_waits_for_an_unreachable_store_and_logs_it_once(
     assert caplog.text.count("can't be read yet") == 1
 
 
-async def test_an_order_is_obeyed_as_it_is_given_and_until_it_is_withdrawn(store: FaultyStore, book: Book) -> None:
+async def test_a_directive_is_obeyed_from_its_creation_to_its_withdrawal(store: FaultyStore, book: Book) -> None:
     async with Process(store).obeying() as process:
         await book.put(PAUSE)
         await until(lambda: process.actions.paused.keys() == {U})

@@ -45,9 +45,7 @@ async def test_leave_to_delete_is_given_once_and_withdrawn(store: FaultyStore, b
         assert process.actions.calls == [("allow_deletes", "net")]
 
 
-async def test_leave_to_delete_waits_for_the_first_pass_since_before_it_nothing_is_withheld(
-    store: FaultyStore, book: Book, left: Left
-) -> None:
+async def test_an_approval_of_deletions_waits_for_the_first_pass(store: FaultyStore, book: Book, left: Left) -> None:
     process = Process(store, settled=False)
     await book.put(AllowDeletes(kind="net"))
     await book.put(Retry())
@@ -120,7 +118,7 @@ async def test_a_standby_obeys_and_withdraws_nothing_until_it_leads(store: Fault
         await until(lambda: left() == ["pause"])
 
 
-async def test_an_order_that_is_put_anew_while_it_is_withdrawn_is_obeyed_again(
+async def test_a_directive_stored_again_during_its_withdrawal_is_obeyed(
     store: FaultyStore, book: Book, left: Left
 ) -> None:
     process = Process(store, leads=False)

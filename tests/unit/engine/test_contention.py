@@ -77,7 +77,7 @@ async def shelves() -> LabelUsers:
     return shelves
 
 
-async def test_whose_shared_target_others_come_to_own_and_leave_is_not_written_at_all(shelves: LabelUsers) -> None:
+async def test_a_holder_is_not_written_when_its_shared_target_changes_owners(shelves: LabelUsers) -> None:
     await shelves.wants("a", "x next")
     before = await shelves.revision("a")
     for _ in range(2 * CONTENTION_REVERTS):
@@ -89,7 +89,7 @@ async def test_whose_shared_target_others_come_to_own_and_leave_is_not_written_a
     assert engine_status(shelves.offline.engine)["healthy"]
 
 
-async def test_a_target_that_is_replaced_again_and_again_brings_its_holders_no_contention(
+async def test_a_repeatedly_replaced_target_causes_its_holders_no_contention(
     shelves: LabelUsers,
 ) -> None:
     """Its owner goes, and another comes: the object is another one each time."""
@@ -105,7 +105,7 @@ async def test_a_target_that_is_replaced_again_and_again_brings_its_holders_no_c
     assert shelves.contended == {}
 
 
-async def test_the_removal_of_one_entry_again_and_again_leaves_the_others_to_the_compiler(
+async def test_repeated_removal_of_one_entry_leaves_the_others_to_the_compiler(
     shelves: LabelUsers,
 ) -> None:
     await shelves.wants("a", "x y")

@@ -37,7 +37,7 @@ async def test_a_deferred_write_is_reported_and_neither_converged_nor_healthy(
     assert words in problem["message"]
 
 
-async def test_a_rejected_object_is_reported_and_not_healthy_but_all_else_has_converged(box_system: BoxSystem) -> None:
+async def test_a_rejected_object_makes_it_unhealthy_while_the_rest_converges(box_system: BoxSystem) -> None:
     box_system.write.failures["a"] = [Rejected(422, "no such colour")] * FOREVER
     await box_system.boxes("a", "b")
     status = engine_status(box_system.engine)

@@ -58,7 +58,7 @@ class WaitingShelves(Shelves):
         await self.engine.step([Batch(b.revision, layout.changes(b.events, lambda key: None)) for b in batches])
 
 
-async def test_whose_owner_is_held_for_a_moment_while_its_holder_waits_for_something_else() -> None:
+async def test_a_holder_drops_its_target_after_the_targets_owner_was_held() -> None:
     """The holder keeps its reference while the owner is held, and nothing else would have it planned afterwards."""
     shelves = WaitingShelves()
     await shelves.place("owner", makes="red")

@@ -68,7 +68,7 @@ def test_the_same_number_of_repairs_over_a_long_time_is_no_contention(drift: Dri
     assert drift.contention(NAME) is None
 
 
-def test_after_the_rest_it_is_tried_again_and_one_more_revert_doubles_the_rest(drift: Drift, clock: Clock) -> None:
+def test_a_revert_after_the_pause_doubles_the_next_pause(drift: Drift, clock: Clock) -> None:
     reverted(drift, CONTENTION_REVERTS)
     clock.now += CONTENDED.first
     assert drift.contention(NAME) is None
@@ -176,7 +176,7 @@ async def test_a_retry_ends_the_rest_of_a_contention(box_system: BoxSystem) -> N
     assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended(box_system: BoxSystem) -> None:
+async def test_an_unclaimed_object_is_deleted_even_if_it_is_contended(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
     for _ in range(CONTENTION_REVERTS):
         await revert(box_system)

@@ -146,7 +146,7 @@ async def test_a_new_outage_after_a_success_begins_with_a_short_pause(
     assert len(re.findall(r"next try in 0\.[12] s", caplog.text)) == 2
 
 
-async def test_an_owner_whose_number_is_rejected_is_granted_it_later_and_holds_up_nobody(box_system: BoxSystem) -> None:
+async def test_an_owner_with_a_rejected_request_gets_its_number_later_and_delays_nobody(box_system: BoxSystem) -> None:
     box_system.write.failures["*"] = [Rejected(403, "no")]
     await box_system.boxes("a", "b", text="number", settle=False)
     async with box_system.running():

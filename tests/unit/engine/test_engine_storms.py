@@ -62,7 +62,7 @@ async def test_a_expensive_intent_is_not_evaluated_for_each_event(
         assert await box_system.contents() == {"hub": f"text {EVENTS - 1}"}, "the last event counts"
 
 
-async def test_while_a_expensive_intent_rests_the_engine_is_not_quiet_and_others_are_served(
+async def test_during_a_cooldown_the_engine_is_not_quiet_and_serves_others(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await box_system.boxes("hub", settle=False)

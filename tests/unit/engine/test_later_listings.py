@@ -21,7 +21,7 @@ MANY = [f"box-{number:02}" for number in range(60)]
 """More than may go at once without leave."""
 
 
-async def test_many_owners_that_vanish_in_a_gap_take_nothing_with_them_without_leave(box_system: BoxSystem) -> None:
+async def test_outputs_of_many_owners_lost_in_a_gap_stay_without_approval(box_system: BoxSystem) -> None:
     await box_system.boxes(*MANY, "other")
     await box_system.remove(*MANY, settle=False)
     await box_system.relist()
@@ -33,7 +33,7 @@ async def test_many_owners_that_vanish_in_a_gap_take_nothing_with_them_without_l
     assert {problem["reason"] for problem in status["problems"]} == {"DeletesHeld"}
 
 
-async def test_few_owners_that_vanish_in_a_gap_take_what_is_theirs_with_them(box_system: BoxSystem) -> None:
+async def test_outputs_of_few_owners_lost_in_a_gap_are_deleted(box_system: BoxSystem) -> None:
     await box_system.boxes("a", "b")
     await box_system.remove("a", settle=False)
     await box_system.relist()
@@ -48,7 +48,7 @@ async def test_many_deletes_that_were_seen_live_need_no_leave(box_system: BoxSys
     assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing_either(box_system: BoxSystem) -> None:
+async def test_many_deletes_seen_live_need_no_approval_at_a_later_listing(box_system: BoxSystem) -> None:
     await box_system.boxes(*MANY)
     for name in MANY:
         box_system.write.failures[name] = [Rejected(403, "not now")]
@@ -107,7 +107,7 @@ async def test_after_leave_the_withheld_deletes_are_made(box_system: BoxSystem) 
     assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_again(box_system: BoxSystem) -> None:
+async def test_it_becomes_quiet_and_converged_again_after_a_restore(box_system: BoxSystem) -> None:
     await box_system.boxes("a", "b")
     restore = faults_of(box_system.offline.store).backup()
     await box_system.boxes("c")

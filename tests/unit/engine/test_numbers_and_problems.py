@@ -45,7 +45,7 @@ async def test_the_dispute_of_others_holds_up_the_number_that_stays_written(shel
     assert (await label(shelf, "top"), await taken(shelf)) == (2, {2})
 
 
-async def test_a_number_that_was_never_written_goes_back_although_its_successor_is_rejected(shelf: BoxSystem) -> None:
+async def test_an_unwritten_number_is_freed_although_its_successor_is_rejected(shelf: BoxSystem) -> None:
     shelf.write.failures["top"] = [Rejected(403, "not today")] * 100
     await shelf.boxes("a", text="label top one")
     await shelf.remove("a", settle=False)

@@ -131,7 +131,7 @@ async def test_what_an_earlier_process_wrote_is_replaced_before_its_number_is_fr
     again.close()
 
 
-async def test_a_claimed_object_that_shows_nothing_else_holds_up_no_number_at_a_start(labelled: BoxSystem) -> None:
+async def test_a_claimed_object_without_leftovers_keeps_no_number_at_a_start(labelled: BoxSystem) -> None:
     """Its write is rejected for ever, and is about what it lacks."""
     await labelled.boxes("b", text="number")
     await labelled.change("a", text="plain")
@@ -144,7 +144,7 @@ async def test_a_claimed_object_that_shows_nothing_else_holds_up_no_number_at_a_
     again.close()
 
 
-async def test_what_an_earlier_process_wrote_holds_up_no_number_that_is_released_later(labelled: BoxSystem) -> None:
+async def test_an_earlier_processs_writes_keep_no_number_that_is_released_later(labelled: BoxSystem) -> None:
     await labelled.boxes("b", text="number")
     await labelled.offline.server.delete(await labelled.key("box", "a"))
     again = BoxSystem(labelled.offline.store)

@@ -34,7 +34,7 @@ async def evaluated(box_system: BoxSystem) -> None:
     await until(lambda: not batches("/contrail/", box_system.engine.revision) and box_system.engine.jobs.idle)
 
 
-async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_back(box_system: BoxSystem) -> None:
+async def test_a_number_granted_to_an_owner_that_no_longer_requests_it_is_freed(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="number", settle=False)
     call = f"allocate {(await box_system.key('box', 'a')).uuid}"
     async with box_system.running():
@@ -81,7 +81,7 @@ async def test_a_number_granted_to_an_owner_that_went_goes_back(box_system: BoxS
         assert box_system.write.log == [call, "free 1"]
 
 
-async def test_a_number_stays_taken_while_the_delete_of_what_carries_it_is_under_way(box_system: BoxSystem) -> None:
+async def test_a_number_stays_allocated_while_its_object_is_being_deleted(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="number")
     await box_system.remove("a", settle=False)
     async with box_system.running():
@@ -148,7 +148,7 @@ async def test_a_number_stays_taken_while_nobody_knows_whether_its_object_was_cr
     assert box_system.engine.allocations.loop.idle
 
 
-async def test_a_number_stays_taken_while_the_object_that_an_earlier_process_made_is_there(
+async def test_a_number_stays_allocated_while_an_earlier_processs_object_exists(
     box_system: BoxSystem,
 ) -> None:
     await box_system.boxes("a", text="number")

@@ -61,7 +61,7 @@ async def test_a_standby_plans_and_neither_writes_nor_allocates(box_system: BoxS
     assert not box_system.engine.converged, "something is left to do for whoever leads"
 
 
-async def test_what_a_standby_planned_and_wished_for_is_carried_out_when_it_takes_over(box_system: BoxSystem) -> None:
+async def test_a_takeover_carries_out_the_standbys_plans_and_requests(box_system: BoxSystem) -> None:
     box_system.engine.withhold(STANDING_BY, "another leads")
     await box_system.boxes("a")
     await box_system.boxes("b", text="number")
@@ -139,7 +139,7 @@ async def test_a_standby_forgets_a_delete_that_the_leader_has_carried_out(box_sy
     assert standby.engine.converged
 
 
-async def test_a_standby_is_not_converged_while_a_number_is_to_be_given_back(box_system: BoxSystem) -> None:
+async def test_a_standby_is_not_converged_while_a_number_is_to_be_freed(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="number")
     standby = await BoxSystem(box_system.offline.store).begin()
     standby.engine.withhold(STANDING_BY, "another leads")

@@ -34,7 +34,7 @@ async def test_its_new_status_is_written_and_the_rest_stays(system: GateSystem) 
     assert await system.bars() == {"a": "fine", "e": "fine"}
 
 
-async def test_what_it_claims_of_status_no_more_is_cleared_though_it_is_held(system: GateSystem) -> None:
+async def test_status_that_a_held_intent_no_longer_claims_is_cleared(system: GateSystem) -> None:
     await system.make("lamp", "one", gate="a", colour="white")
     await system.change("gate", "a", text="hold Torn")
     await system.remove("lamp", "one")

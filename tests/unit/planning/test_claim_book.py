@@ -78,7 +78,7 @@ def test_an_origin_that_came_after_the_first_pass_contributed_nothing_before() -
     assert not book.unknown
 
 
-def test_what_was_deferred_for_an_origin_is_planned_when_it_is_evaluated_again() -> None:
+def test_work_deferred_for_an_origin_is_planned_at_its_next_evaluation() -> None:
     book = ClaimBook()
     book.replace(ONE, [owned("target", "t", "one")])
     book.complete = True
@@ -89,7 +89,7 @@ def test_what_was_deferred_for_an_origin_is_planned_when_it_is_evaluated_again()
     assert book.replace(ONE, []) == {TARGET}
 
 
-def test_what_was_deferred_for_unknown_origins_is_planned_when_there_are_none_left() -> None:
+def test_work_deferred_for_unknown_origins_is_planned_once_all_are_known() -> None:
     book = ClaimBook()
     book.retain(ONE)
     book.retain(TWO)

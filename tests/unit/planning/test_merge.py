@@ -74,7 +74,7 @@ def test_attributes_that_nothing_merges_are_disputed() -> None:
     assert "instance g:o" in desired.problems[0].message
 
 
-def test_two_values_of_a_property_are_a_problem_of_both_and_nobody_wins() -> None:
+def test_two_values_of_a_property_are_a_problem_on_all_claimants() -> None:
     desired = merged(instance(note="a"), instance(note="b"), instance(note="b"))
     assert "note" not in desired.properties
     assert desired.disputed == {"note"}
@@ -129,7 +129,7 @@ def test_an_object_that_others_share_is_its_owners() -> None:
     assert not desired.problems
 
 
-def test_a_reference_that_is_wanted_and_unwanted_is_disputed_and_what_is_stored_stays() -> None:
+def test_a_claimed_and_dropped_reference_is_disputed_and_stays_as_stored() -> None:
     router, peer = Name("router", ("a",)), Name("router", ("b",))
     desired = merged(refer(router, peer), RelationClaim(router, "router", unwanted=(peer,)), name=router)
     assert (desired.references["router"], desired.unwanted) == ({}, frozenset())

@@ -29,7 +29,7 @@ def test_an_adopted_object_is_deleted_with_its_last_claim(world: PlanningWorld) 
     assert world.plan(SUMMARY).operations == (Delete(key, SUMMARY, world.revision),)
 
 
-def test_one_that_nobody_claims_is_found_by_a_complete_pass_and_not_before() -> None:
+def test_only_a_complete_pass_finds_an_unclaimed_object() -> None:
     world = PlanningWorld(complete=False)
     world.put("group", "g")
     key = world.put("summary", *SUMMARY.fq_name, parent=parent("g"))

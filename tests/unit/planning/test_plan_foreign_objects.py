@@ -63,7 +63,7 @@ def test_a_system_object_is_deleted_once_a_pass_finds_no_parent(
     assert world.plan(name).operations == (Delete(key, name, world.revision),)
 
 
-def test_only_a_plan_that_is_acted_on_ends_that_an_object_is_left_behind(world: PlanningWorld) -> None:
+def test_only_an_executed_plan_ends_the_record_of_a_left_behind_object(world: PlanningWorld) -> None:
     name = Name("instance", ("gone", "service-1"))
     world.planner.left_behind([name])
     world.planner.plan(name)

@@ -210,7 +210,7 @@ async def test_a_network_that_comes_later_gives_the_address(api: Api) -> None:
     assert await address(api, "other") == "10.0.0.252"
 
 
-async def test_what_leaves_its_network_gives_its_address_back_and_gets_another_when_it_returns(api: Api) -> None:
+async def test_an_instance_ip_that_leaves_its_network_frees_its_address(api: Api) -> None:
     await network(api, subnet("10.0.0.0/24"))
     left = await instance_ip(api, "left")
     await api.update("instance_ip", left["uuid"], virtual_network_refs=[])

@@ -90,7 +90,7 @@ def test_the_end_of_a_retry_is_waited_for(intentc: Intentc, connected: ToyApiSer
     assert intentc("quarantine", "retry", "security_group", "web").code == 0
 
 
-def test_everything_is_retried_by_one_order_and_what_an_operator_wanted_is_no_failure(
+def test_retry_all_is_one_directive_and_ignores_what_an_operator_chose(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str
 ) -> None:
     connected.status = [status(entry(web, "dropped"), entry("other", "paused"))]

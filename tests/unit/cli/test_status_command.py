@@ -74,7 +74,7 @@ def table(out: str) -> dict[str, str]:
     return {line[:11].strip(): line[12:] for line in out.splitlines()}
 
 
-def test_one_that_is_well_says_so_in_two_words_and_ends_with_0(intentc: Intentc, compiler: ToyApiServer) -> None:
+def test_status_of_a_healthy_compiler_is_short_and_ends_with_0(intentc: Intentc, compiler: ToyApiServer) -> None:
     ended = intentc("status")
     shown = table(ended.out)
     assert ended.code == Exit.DONE
@@ -84,7 +84,9 @@ def test_one_that_is_well_says_so_in_two_words_and_ends_with_0(intentc: Intentc,
     assert (shown["waits for"], shown["needs you"]) == ("nothing", "nothing")
 
 
-def test_one_that_is_not_says_what_it_waits_for_and_what_it_needs(intentc: Intentc, compiler: ToyApiServer) -> None:
+def test_status_of_an_unhealthy_compiler_says_what_it_waits_for_and_needs(
+    intentc: Intentc, compiler: ToyApiServer
+) -> None:
     compiler.status = [BUSY]
     ended = intentc("status")
     shown = table(ended.out)
@@ -97,7 +99,7 @@ def test_one_that_is_not_says_what_it_waits_for_and_what_it_needs(intentc: Inten
     assert shown["needs you"] == "held: `intentc quarantine list`"
 
 
-def test_one_that_does_not_see_etcd_does_not_know_whether_it_has_converged(
+def test_status_without_etcd_does_not_know_whether_it_has_converged(
     intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intentc.cli.commands.status.time.time", lambda: NOW)

@@ -137,7 +137,7 @@ async def test_a_browser_that_reconnects_resumes_where_it_was() -> None:
         assert (await stream.next())[1]["sequence"] == 3
 
 
-async def test_who_got_more_than_there_is_comes_from_a_former_process_and_begins_anew() -> None:
+async def test_a_follower_ahead_of_the_journal_begins_anew() -> None:
     async with served(Growing()) as http, following(http, "/events?only=line", {"Last-Event-ID": "900"}) as stream:
         assert (await stream.next())[1]["sequence"] == 1
 
@@ -155,7 +155,7 @@ async def test_wrong_parameters_are_rejected(path: str) -> None:
         assert (await http.get(path)).status_code == 400
 
 
-async def test_more_followers_than_are_served_are_reported_so_and_one_who_goes_makes_room() -> None:
+async def test_followers_beyond_the_limit_are_rejected_until_one_leaves() -> None:
     answered = Growing()
     async with served(answered) as http, anyio.create_task_group() as group:
         release = anyio.Event()

@@ -78,7 +78,7 @@ def test_a_page_that_there_is_not_is_a_page_with_the_navigation(browser: TestCli
     assert 'href="/pages/objects">Objects</a>' in answer.text
 
 
-def test_who_is_held_on_account_of_another_is_helped_by_looking_at_that_one() -> None:
+def test_an_intent_held_because_of_another_points_to_that_one() -> None:
     entry = {**WEB, "state": "held", "reason": "Held", "message": "it reads it", "since": NOW, "tries": 0}
     shown = listings.quarantine_list({"offset": 0, "total": 1, "quarantine": [{**entry, "on": DATABASE}]})
     assert [row["command"] for row in shown["rows"]] == ["intentc why security_group d:shop:database"]

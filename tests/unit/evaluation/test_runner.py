@@ -36,7 +36,7 @@ def test_claims_and_facts_come_in_the_order_of_yielding() -> None:
     assert hash(outcome.facts[0].value)
 
 
-def test_a_number_that_is_not_given_yet_is_wished_for_and_waited_for() -> None:
+def test_a_missing_number_is_requested_and_waited_for() -> None:
     world = toy_world()
     key = world.put("box", "a:b")
 

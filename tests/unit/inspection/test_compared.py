@@ -112,7 +112,7 @@ async def test_a_link_between_two_objects_that_we_made_is_ours_to_remove(system:
     assert [each["field"] for each in found["differences"]] == [f"bgp_router_refs[{names[1]}]"]
 
 
-async def test_one_that_is_not_there_and_that_nobody_wants_is_rejected_with_near_names(system: ContrailSystem) -> None:
+async def test_an_absent_unclaimed_object_is_rejected_with_similar_names(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable, match=r"there is no access_control_list .*no-such-list") as error:
         await compared(system, "access_control_list", "blue:web:no-such-list")
     assert error.value.status == 404

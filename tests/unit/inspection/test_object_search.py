@@ -129,7 +129,7 @@ async def test_those_in_a_state_are_the_rows_that_show_it(system: ContrailSystem
     ]
 
 
-async def test_an_object_that_is_wanted_and_not_there_is_found_without_a_uuid() -> None:
+async def test_an_absent_claimed_object_is_found_without_a_uuid() -> None:
     engine = await at_rest(1, 0, lists=False)
     found = await Reader(engine).ask(ObjectQuery(state="planned"))
     assert [(row["kind"], row["uuid"], row["revision"]) for row in found["rows"]] == [

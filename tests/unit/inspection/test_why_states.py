@@ -195,7 +195,7 @@ async def test_a_reader_of_a_repaired_resource_is_no_longer_held(
     assert entries(box_system.engine, 0, 10) == []
 
 
-async def test_of_two_with_one_name_the_later_one_is_held_and_stands_for_nothing(box_system: BoxSystem) -> None:
+async def test_the_later_of_two_with_one_name_is_held_and_contributes_nothing(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
     key = Key("box", "33333333-3333-4333-8333-333333333333")
     await box_system.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", b'{"fq_name": ["a"]}')])

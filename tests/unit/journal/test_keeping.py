@@ -135,7 +135,7 @@ async def test_a_full_disk_stops_nothing_and_is_said_once(
     }
 
 
-async def test_a_disk_that_is_full_at_the_start_is_counted_said_and_tried_again(
+async def test_a_full_disk_at_the_start_is_counted_logged_and_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("intentc.journal.keeping._RETRY", 0.01)

@@ -180,7 +180,7 @@ async def test_winning_and_losing_are_crash_points(store: FaultyStore) -> None:
     assert reached == [("lease.won", 0), ("lease.lost", 1)]
 
 
-async def test_the_leaders_key_lies_on_its_lease_and_says_who_and_since_when(store: FaultyStore) -> None:
+async def test_the_leaders_key_has_a_lease_and_says_who_leads_since_when(store: FaultyStore) -> None:
     async with standing(store, "a"):
         item = await leader_item(store)
         assert item is not None

@@ -113,7 +113,7 @@ async def test_a_path_where_another_installations_marks_are_is_not_claimed(store
     assert not (await store.range(claim_key("contrail"))).items
 
 
-async def test_ones_own_marks_other_paths_and_what_is_no_mark_do_not_count(store: FaultyStore) -> None:
+async def test_own_marks_and_other_paths_and_invalid_marks_do_not_count(store: FaultyStore) -> None:
     await mark(store, "contrail", "one")
     await mark(store, "contrail2", "two")
     odd = (

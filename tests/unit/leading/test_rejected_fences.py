@@ -14,7 +14,7 @@ from tests.unit.leading.candidates import KEY, TTL, Candidate, standing, until
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_rejected_fence_is_given_up_at_once_and_the_cause_is_named(
+async def test_a_rejected_fence_ends_the_lead_at_once_and_is_logged(
     store: FaultyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with standing(store, "a", "b") as (first, second):

@@ -141,7 +141,7 @@ async def test_the_leader_keeps_what_is_held_and_removes_what_is_good_again(
 
 
 @pytest.mark.parametrize("lacking", ["may_write", "first_pass_complete"])
-async def test_who_does_not_lead_or_has_not_looked_through_the_world_writes_nothing(
+async def test_a_process_that_does_not_lead_or_has_not_listed_stores_nothing(
     store: MemoryStore, values: RetainedValues, held: Held, lacking: str
 ) -> None:
     held.wanted[BOX] = decoded(await put(store, readable("first")))

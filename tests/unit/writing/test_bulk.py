@@ -182,7 +182,7 @@ async def test_an_item_that_is_not_in_the_batch_is_not_believed(api: ToyApi, wri
     assert [type(result) for result in results] == [Written, Written, Rejected, Written]
 
 
-async def test_a_fault_of_the_server_is_nobodys_guilt_though_an_item_is_named(
+async def test_a_server_error_fails_the_whole_batch_though_it_names_an_item(
     api: ToyApi, write: HttpWriteService
 ) -> None:
     api.rule = rejecting(JSONResponse({"message": "etcd can't be reached", "item": 1, "detail": "x"}, 503))

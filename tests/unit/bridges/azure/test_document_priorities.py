@@ -29,7 +29,7 @@ def test_numbers_of_others_are_skipped() -> None:
     assert numbers(rule("a", "a.test"), rule("b", "b.test"), taken=(19000, 19010)) == {"a": 19005, "b": 19015}
 
 
-def test_with_more_names_than_steps_all_are_one_block_that_ends_at_20000() -> None:
+def test_more_names_than_steps_form_one_block_that_ends_at_20000() -> None:
     many = [rule(f"{number:03}", f"h{number:03}.test") for number in range(101)]
     found = numbers(*many, rule("all"), taken=(19990,))
     assert found["all"] == 20000

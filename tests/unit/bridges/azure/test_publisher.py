@@ -253,7 +253,7 @@ async def test_nobody_is_left_out_for_long_if_azure_rejects_whatever_is_sent(sys
     assert not system.rejections
 
 
-async def test_what_was_made_is_known_though_the_end_of_the_write_was_not_seen(system: System) -> None:
+async def test_an_object_is_known_though_the_end_of_its_write_was_not_seen(system: System) -> None:
     system.azure.fails.append(Fault("InternalServerError", "An error occurred."))
     assert (await system.publisher.publish()).failed
     assert f"{OWN}/httpListeners/fl-shop" in system.kept.made

@@ -248,7 +248,7 @@ async def test_a_leader_whose_watch_lags_waits_for_the_records_of_the_former_one
             assert len(system.azure.puts) == 2
 
 
-async def test_while_etcd_is_away_nobody_knows_whether_the_gateway_still_has_what_is_compiled(
+async def test_converged_is_unknown_while_etcd_is_unreachable(
     system: PublishedSystem,
 ) -> None:
     async with served(system) as bridge:

@@ -99,7 +99,7 @@ async def test_a_bridge_killed_at_any_write_still_deletes_in_order() -> None:
     assert number > 10
 
 
-async def test_a_store_that_was_lost_is_filled_again_without_a_write_to_the_cluster(system: BridgedApp) -> None:
+async def test_a_lost_store_is_filled_again_without_a_write_to_the_cluster(system: BridgedApp) -> None:
     system.cluster.put(APPS, app())
     async with system.bridging():
         await system.settled()

@@ -11,7 +11,7 @@ from intentc.bridges.xds.encoding import Unencodable
 ADS = {"ads": {}, "resource_api_version": "V3"}
 
 
-def test_over_ads_everything_is_asked_of_one_server_in_the_dialect_that_is_wanted() -> None:
+def test_ads_requests_everything_from_one_server_in_the_configured_dialect() -> None:
     document = bootstrap(Address("127.0.0.1", 8003), node="gateway-1", incremental=False)
     resources = document["dynamic_resources"]
     assert resources["ads_config"]["api_type"] == "GRPC"
@@ -69,7 +69,7 @@ def test_a_static_configuration_has_routes_endpoints_and_secrets_in_their_places
     assert document["secrets"] == [{"name": "s"}]
 
 
-def test_only_an_element_that_is_no_message_is_left_out_and_it_is_reported() -> None:
+def test_only_an_element_that_is_no_message_is_left_out_and_reported() -> None:
     left_out: list[tuple[str, str]] = []
     good = Element("envoy_cluster", "good", 1, {"name": "good"})
     bad = Element("envoy_cluster", "bad", 1, {"name": "bad", "nonsense": 1})

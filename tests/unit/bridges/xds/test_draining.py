@@ -212,7 +212,7 @@ def test_the_routes_of_a_deleted_listener_stay_as_they_were_last() -> None:
     assert shown(configuration(world)) == {}
 
 
-def test_the_routes_of_a_listener_that_is_back_are_those_that_there_are() -> None:
+def test_a_restored_listener_has_the_current_routes() -> None:
     world = World(draining=Draining(SECONDS, Now()))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"), asking("l"))
     world.publish()
@@ -252,7 +252,7 @@ def test_a_cluster_of_routes_alone_is_not_kept() -> None:
     assert served(world, Type.CLUSTERS) == set()
 
 
-def test_what_an_envoy_brings_from_another_server_is_taken_away_after_the_drain_time() -> None:
+def test_elements_known_from_another_server_are_removed_after_the_drain_time() -> None:
     """A restarted server does not know which listeners there were before."""
     now = Now()
     world = World(draining=Draining(SECONDS, now))

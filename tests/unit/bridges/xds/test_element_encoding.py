@@ -28,7 +28,7 @@ def test_the_digest_is_the_one_that_compilers_compute(config: dict[str, Any]) ->
         ({"type": "STATIC"}, "name is missing"),
     ],
 )
-def test_what_is_no_valid_message_is_rejected_in_one_line_that_names_it(config: dict[str, Any], message: str) -> None:
+def test_an_invalid_message_is_rejected_in_one_line_that_names_it(config: dict[str, Any], message: str) -> None:
     with pytest.raises(Unencodable, match=message) as rejected:
         encode(Element("envoy_cluster", "c", 1, config))
     assert "\n" not in str(rejected.value)

@@ -38,7 +38,7 @@ def test_a_reference_by_name_leads_to_whoever_has_the_name_now(cache: Cache) -> 
     assert cache.graph.targets(key("net/a"), "net") == keys("net/two")
 
 
-def test_a_reference_by_uuid_does_not_lead_to_another_life_of_the_name(cache: Cache) -> None:
+def test_a_reference_by_uuid_does_not_lead_to_a_new_object_of_the_name(cache: Cache) -> None:
     feed(cache, put("net", "a", 1, net_refs=[reference("one")]), put("net", "one", 2, name="blue"))
     feed(cache, deleted("net", "one", 3), put("net", "two", 4, name="blue"))
     assert cache.graph.targets(key("net/a"), "net") == set()

@@ -121,7 +121,7 @@ def test_layers_lead_away_from_what_nothing_goes_on_to() -> None:
     assert layers(reactions) == {"tenant": 0, "net": 1, "policy": 2}
 
 
-def test_kinds_that_go_on_to_each_other_lie_behind_where_the_walk_begins() -> None:
+def test_layers_place_mutually_linked_kinds_behind_the_start_of_the_walk() -> None:
     reactions = load("intent-compiler: {port: {self: [net], net: [port]}, net: {self: [port], port: [net]}}")
     assert layers(reactions) == {"port": 0, "net": 1}
 

@@ -189,7 +189,7 @@ async def test_what_can_not_be_read_since_the_audit_compiled(start: Start) -> No
     await audited(system)
 
 
-async def test_what_follows_from_the_fact_of_an_intent_that_is_paused_is_no_difference() -> None:
+async def test_outputs_from_a_paused_intents_fact_are_no_difference() -> None:
     """A compile from scratch evaluates what is paused for its facts alone."""
     system = AuditedSystem(load_all([toy]), healing=True)
     async with system.running():

@@ -16,7 +16,7 @@ def group_ids(conditions: list[Document]) -> list[str]:
     return [condition["dst_address"]["security_group"] for condition in conditions]
 
 
-async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(system: ContrailSystem) -> None:
+async def test_a_group_named_before_its_creation_appears_once_it_exists(system: ContrailSystem) -> None:
     """The rule has no entry while the group is absent (docs/contrail.md ★18)."""
     await system.create("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
     assert await system.lists("blue:one") == {"ingress": [], "egress": []}
@@ -130,7 +130,7 @@ async def test_a_group_recreated_in_one_transaction_gets_its_own_lists(
     assert (len(lists["ingress"]), len(lists["egress"])) == (1, 0)
 
 
-async def test_of_two_objects_with_one_name_the_older_counts_and_the_other_is_held(system: ContrailSystem) -> None:
+async def test_the_older_of_two_objects_with_one_name_counts_and_the_other_is_held(system: ContrailSystem) -> None:
     """The problem names the younger one (docs/engine.md §2.4)."""
     older = await system.create("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
     document = (await system.stored("security_group"))["default-domain:blue:web"]

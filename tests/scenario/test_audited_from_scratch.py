@@ -65,7 +65,7 @@ async def test_a_converged_world_does_not_differ(system: ContrailSystem) -> None
     assert report.revision >= report.last_change > 0
 
 
-async def test_an_object_that_somebody_edited_is_reported_with_the_fields_and_the_intent(
+async def test_the_audit_reports_an_edited_object_with_its_fields_and_intent(
     system: ContrailSystem,
 ) -> None:
     uuid = await system.create("security_group", "blue:web", security_group_entries=OWN_RULES)

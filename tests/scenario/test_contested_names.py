@@ -105,7 +105,7 @@ async def test_a_gateway_that_others_keep_gives_its_names_up_once_its_objects_ar
     ],
     ids=["gateway", "contour", "v1alpha1"],
 )
-async def test_one_that_others_keep_and_that_lost_a_name_reports_it_no_more(loser: Document, problem: str) -> None:
+async def test_a_kept_gateway_no_longer_reports_a_conflict_that_ended(loser: Document, problem: str) -> None:
     system = await running(FIRST, held(loser))
     assert problems(system) == [problem]
     await system.delete(loser)
@@ -115,7 +115,7 @@ async def test_one_that_others_keep_and_that_lost_a_name_reports_it_no_more(lose
     await assert_quiet(system)
 
 
-async def test_a_gateway_that_others_keep_wants_nothing_of_one_that_is_created_later() -> None:
+async def test_a_kept_gateway_claims_nothing_of_a_later_one() -> None:
     system = await running(held(FIRST))
     await system.delete(FIRST)
     await system.work()
@@ -146,7 +146,7 @@ async def test_a_contour_stays_until_its_last_object_is_gone_although_another_in
     await system.assert_done()
 
 
-async def test_a_compiler_that_dies_between_the_last_objects_leaves_none_without_an_owner() -> None:
+async def test_a_compiler_killed_between_the_last_objects_leaves_no_ownerless_object() -> None:
     """While another instance is on hold, a new process deletes nothing that nobody claims: its owner must stay, too."""
     older, younger = early_gateway("e", HTTP, namespace="z-c"), gateway("c", HTTP, namespace="z")
     usable = contour("h", namespace="far", instance="far")

@@ -41,7 +41,7 @@ def waits(ctx: Context) -> None:
 
 @pytest.mark.parametrize("how", [raises, waits])
 @pytest.mark.parametrize("broken", [MappingIntent, MappingGroupIntent, ListenerIntent, HostnameIntent, ClusterIntent])
-def test_what_others_make_of_the_facts_of_a_failing_intent_stays_over_restarts(
+def test_outputs_from_facts_of_a_failing_intent_survive_restarts(
     broken: type[Intent], how: Breaking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluate = broken.evaluate

@@ -44,7 +44,7 @@ def test_an_unreadable_resource_is_held_alone_until_it_is_repaired(kind: str) ->
 
 
 @pytest.mark.parametrize("kind", USERS)
-def test_what_a_held_resource_led_to_stays_as_it_is_over_a_restart(kind: str) -> None:
+def test_outputs_of_a_held_resource_survive_a_restart(kind: str) -> None:
     simulate(_held_over_a_restart, kind, True)
 
 

@@ -220,7 +220,7 @@ async def test_lists_that_others_made_are_adopted_and_end_with_their_last_reason
     assert await below_networks(system) == ["vn:mine"]
 
 
-async def test_a_list_that_others_made_while_nobody_compiled_goes_at_the_next_start(system: ContrailSystem) -> None:
+async def test_the_next_start_deletes_a_list_that_others_made_meanwhile(system: ContrailSystem) -> None:
     await network(system, "bare")
     system.stop()
     await system.create("access_control_list", "blue:bare:bare", parent_type="virtual-network")

@@ -170,7 +170,7 @@ async def test_an_address_changes_in_place_and_without_it_the_chain_goes(chains:
     await chains.check()
 
 
-async def test_another_port_tuple_takes_over_and_the_last_one_takes_the_chain_along(chains: Chains) -> None:
+async def test_another_port_tuple_takes_over_and_the_last_one_deletes_the_chain(chains: Chains) -> None:
     """docs/contrail.md D.8.1, D.8.2"""
     await chains.everything()
     await chains.port_tuple("s1", "t2", 22)

@@ -218,7 +218,7 @@ async def test_what_others_delete_is_made_again(clear: Clear) -> None:
     await clear.check()
 
 
-async def test_a_port_that_is_deleted_takes_the_chain_along_and_its_network_can_follow(clear: Clear) -> None:
+async def test_deleting_a_port_deletes_its_chain_and_frees_its_network(clear: Clear) -> None:
     """misc (docs/contrail.md E.3)"""
     await clear.service("s1", "t1")
     await clear.rules(("s1",))

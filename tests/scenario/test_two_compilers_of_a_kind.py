@@ -109,7 +109,7 @@ async def test_what_one_takes_back_leaves_the_others(pair: Pair) -> None:
     assert await pair.stored() == {}
 
 
-async def test_what_one_lost_while_it_did_not_run_is_cleared_by_it_alone(pair: Pair) -> None:
+async def test_only_its_own_compiler_clears_what_it_lost_while_it_did_not_run(pair: Pair) -> None:
     await pair.door(east="red", west="blue")
     data = {"uuid": DOOR, "east": "", "west": "green"}
     await pair.server.sync([{"kind": "door", "operation": "UPDATE", "data": data}])
@@ -130,7 +130,7 @@ async def test_a_door_that_one_can_not_compile_is_compiled_by_the_other(pair: Pa
     assert not pair.east.problems() and pair.west.problems()
 
 
-async def test_of_one_name_the_first_has_the_object_and_the_other_reports_it(pair: Pair) -> None:
+async def test_the_first_of_two_claimants_has_the_object_and_the_other_reports_it(pair: Pair) -> None:
     await pair.door(east="same")
     await pair.door("UPDATE", west="same")
     found = await pair.stored()

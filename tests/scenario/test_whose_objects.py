@@ -114,7 +114,7 @@ THEIRS: dict[str, Any] = {"uuid": "44444444-4444-4444-8444-444444444444", "fq_na
 """One that a user made, which only a server of an older version takes."""
 
 
-async def test_a_users_object_at_a_name_that_we_need_is_reported_and_left_alone(system: ContrailSystem) -> None:
+async def test_a_users_object_with_a_name_that_we_need_is_reported_and_left_alone(system: ContrailSystem) -> None:
     await system.put(Key("route_target", THEIRS["uuid"]), THEIRS)
     system.forget()
     await system.create("virtual_network", "blue:net")

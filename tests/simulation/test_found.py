@@ -18,7 +18,7 @@ def network(fq_name: tuple[str, ...], *targets: str) -> Put:
     return Put("virtual_network", fq_name, {"route_target_list": {"route_target": list(targets)}})
 
 
-def test_a_router_refers_to_its_target_once_that_is_made_again_as_its_own() -> None:
+def test_a_router_refers_to_its_target_once_that_is_created_again() -> None:
     """A list had named the target before the router got its number: the reference was given up as unrecognisable, and
     nobody looked again when the target was made anew."""
     begin = [
@@ -32,7 +32,7 @@ def test_a_router_refers_to_its_target_once_that_is_made_again_as_its_own() -> N
 
 
 @pytest.mark.parametrize("end", [[KillNow()], [BackUp(), Restore()]], ids=["killed", "restored"])
-def test_a_number_goes_back_though_its_owner_went_before_the_leader_read_of_it(end: list[Fault]) -> None:
+def test_a_number_is_freed_though_its_owner_was_deleted_before_the_leader_read_it(end: list[Fault]) -> None:
     """A standby reads the allocations when it takes over, and every process when the store was restored; both found
     numbers of owners whose end they had seen before."""
     history = [
@@ -54,7 +54,7 @@ def test_a_number_goes_back_though_its_owner_went_before_the_leader_read_of_it(e
     ],
     ids=str,
 )
-def test_what_went_with_a_restored_store_unseen_by_the_watch_is_made_again(pauses: tuple[float, ...]) -> None:
+def test_outputs_that_a_restore_lost_without_an_event_are_created_again(pauses: tuple[float, ...]) -> None:
     """A slow first grant went, and its number was also given to another owner: nobody read the allocations again,
     since the store still had all that the watch had delivered. Or, with a slow last request, the target of a reference
     went: reading back ended what was assumed of it, and only who referred to it was planned again."""

@@ -214,7 +214,7 @@ async def test_an_order_changes_the_verdict_before_the_readers_eyes(browser: Bro
             await expect(health).to_have_text("not healthy")
 
 
-async def test_what_is_held_stands_in_the_quarantine_with_its_reason_and_a_command(seen: Visit) -> None:
+async def test_the_quarantine_lists_held_intents_with_reason_and_command(seen: Visit) -> None:
     page = await seen.open("/pages/quarantine")
     row = page.locator("main").locator("tr, li, article", has_text=BROKEN).first
     await expect(row).to_contain_text("unreadable")
@@ -222,7 +222,7 @@ async def test_what_is_held_stands_in_the_quarantine_with_its_reason_and_a_comma
     assert await page.locator("main form[method=post]").count() == 0
 
 
-async def test_before_the_first_convergence_each_page_opens_and_says_what_is_waited_for(browser: Browser) -> None:
+async def test_each_page_opens_before_the_first_convergence_and_says_what_it_waits_for(browser: Browser) -> None:
     async with browsed_system() as lonely:
         # Nobody listens there: the API server has never been reached.
         await lonely.compile(api_server="http://127.0.0.1:9")
@@ -341,7 +341,7 @@ async def test_the_first_key_leads_past_the_navigation(seen: Visit) -> None:
     await expect(page.locator("main")).to_be_focused()
 
 
-async def test_every_link_and_field_is_reached_by_key_and_seen_when_it_is(seen: Visit) -> None:
+async def test_every_link_and_field_can_be_reached_by_keyboard_and_shows_its_focus(seen: Visit) -> None:
     page = await seen.open("/pages/object", **object_page("security_group", WEB))
     count = await page.locator("header a, header input").count()
     reached = set()

@@ -110,7 +110,7 @@ async def test_d3_the_events_of_a_transaction_come_as_one_batch() -> None:
         assert len((await anext(events)).changes) == 50
 
 
-async def test_d4_an_event_whose_work_was_not_done_is_done_after_a_restart(system: ContrailSystem) -> None:
+async def test_d4_a_restart_does_the_work_of_an_unfinished_event(system: ContrailSystem) -> None:
     """The process ends after the event was received, and before anything of it is written."""
     await system.create("security_group", "blue:cut short", settle=False)
     layout, logic = Layout.of("/contrail/"), system.engine.world

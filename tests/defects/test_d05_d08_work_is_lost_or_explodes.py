@@ -66,7 +66,7 @@ async def test_d6_an_evaluation_that_fails_is_reported_and_tried_again(box_syste
     assert box_system.offline.problems() == ()
 
 
-async def test_d6_a_value_that_cannot_be_read_is_held_and_heals_when_it_can(box_system: BoxSystem) -> None:
+async def test_d6_an_unreadable_value_is_held_until_it_is_readable(box_system: BoxSystem) -> None:
     await box_system.boxes("a", "b")
     key = f"/contrail/box/{(await box_system.key('box', 'a')).uuid}"
     good = (await box_system.offline.store.range(key)).items[0].value

@@ -56,7 +56,7 @@ async def test_d9_a_former_neighbour_is_looked_at_again_when_a_reference_goes(sy
     await system.check()
 
 
-async def test_d9_a_former_neighbour_is_looked_at_again_when_its_holder_is_deleted(system: ContrailSystem) -> None:
+async def test_d9_the_deletion_of_a_holder_reevaluates_its_former_neighbour(system: ContrailSystem) -> None:
     router = await router_over(system, "one")
     own = await own_target(system, router)
     await system.remove("logical_router", "blue:router")
@@ -117,7 +117,7 @@ async def test_d12_a_delete_of_any_kind_cleans_up_what_followed_from_it(system: 
     assert await system.numbers() == numbers
 
 
-async def test_d13_a_child_that_comes_before_its_parent_is_linked_when_that_comes(system: ContrailSystem) -> None:
+async def test_d13_a_child_that_precedes_its_parent_is_linked_once_that_exists(system: ContrailSystem) -> None:
     """Router, interface, network: each before what it refers to."""
     router, interface, network = (str(uuid_module.uuid4()) for _ in range(3))
     project = (await system.key("project", *fq_name("blue"))).uuid

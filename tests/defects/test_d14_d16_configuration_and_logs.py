@@ -44,7 +44,7 @@ def test_d14_the_compiler_uses_every_setting_or_reports_it_as_ignored() -> None:
 
 
 @pytest.mark.parametrize("key", sorted({"plugin_directory", "plugin_names", "service_name"}))
-def test_d14_keys_of_the_ancestor_that_mean_nothing_here_are_named_when_read(tmp_path: Path, key: str) -> None:
+def test_d14_the_predecessors_keys_without_effect_are_named_when_read(tmp_path: Path, key: str) -> None:
     file = tmp_path / "contrail.yml"
     file.write_text(f"compilation:\n  {key}: something\n")
     notes = [str(note) for note in load(file, {}).notes]

@@ -85,7 +85,7 @@ intent-compiler:
 """
 
 
-def test_d18_a_resource_that_is_reached_again_by_another_cause_is_gone_on_from() -> None:
+def test_d18_the_walk_continues_from_a_resource_reached_by_another_cause() -> None:
     """c is reached from a first, where the walk ends; from b it goes on to d."""
     walk = DependencyProcessor(load(DIAMOND), Graph((A, B), (A, C), (B, C), (C, D))).walk([A])
     assert walk.keys() == {A, B, C, D}

@@ -207,7 +207,7 @@ async def test_an_audit_beside_it_finds_nothing_to_change(dev: Dev) -> None:
     assert done.code == 0, (done.out, done.err)
 
 
-async def test_one_export_leads_intentc_to_all_of_it_and_is_for_its_owner_only(dev: Dev) -> None:
+async def test_one_export_configures_intentc_and_only_its_owner_can_read_it(dev: Dev) -> None:
     assert list(dev.exports) == ["INTENTC_CONFIG_FILE", "KUBECONFIG"]
     file = anyio.Path(dev.exports["INTENTC_CONFIG_FILE"])
     modes = [(await path.stat()).st_mode & 0o777 for path in (file, file.parent)]

@@ -79,7 +79,7 @@ async def test_a_script_that_envoy_rejects_is_a_problem_of_its_module(
         assert live.problems == []
 
 
-async def test_a_second_auth_service_is_asked_while_the_first_has_nobody_to_answer(live: GatewaySystem) -> None:
+async def test_a_second_auth_service_is_asked_while_the_first_has_no_endpoint(live: GatewaySystem) -> None:
     def deny(seen: Seen) -> Answer:
         return Answer(401 if seen.headers.get("x-who") != "friend" else 200, body={})
 

@@ -56,7 +56,7 @@ async def test_one_comes_in_the_same_step_in_which_the_other_goes(either: Handma
     assert await rejections(either.store) == {}
 
 
-async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes(
+async def test_a_second_listener_of_a_port_works_once_the_first_is_deleted(
     either: HandmadeSystem, free_port: FreePort
 ) -> None:
     _, second = await states(either, free_port)
@@ -71,7 +71,7 @@ async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes
     await either.rejects()
 
 
-async def test_a_port_of_another_program_is_reported_and_taken_once_it_is_free(either: HandmadeSystem) -> None:
+async def test_a_port_in_use_is_reported_and_used_once_it_is_free(either: HandmadeSystem) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -97,7 +97,7 @@ async def test_a_changed_weight_moves_the_traffic(live: GatewaySystem) -> None:
         assert_shares(await who_answers(live.port, "/shared/", FEW), {"blue": 25, "green": 75}, FEW)
 
 
-async def test_a_mapping_that_can_not_be_served_leaves_all_requests_to_the_others(live: GatewaySystem) -> None:
+async def test_a_mapping_that_cannot_be_served_leaves_its_requests_to_others(live: GatewaySystem) -> None:
     """``golden/ambassador/mapping/broken_of_two`` has the words of its problem."""
     async with AsyncExitStack() as stack:
         applied: list[Manifest] = [listener("web", live.port), host("all")]

@@ -13,7 +13,7 @@ from tests.faults.scale_writing import seeded
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_f03_one_listing_shows_all_that_was_compacted_deletes_included_and_nothing_counts_twice(
+async def test_f03_one_listing_shows_everything_that_was_compacted_exactly_once(
     own_bench: ProcessSystem,
 ) -> None:
     bench, world = own_bench, own_bench.world

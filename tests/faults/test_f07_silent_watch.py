@@ -20,7 +20,7 @@ PATIENCE = 3 * HEARTBEAT_SECONDS
 """Silence after which the watch counts as dead."""
 
 
-async def test_f07_a_silent_watch_is_noticed_shown_by_readyz_and_resumed_where_it_was(bench: ProcessSystem) -> None:
+async def test_f07_a_silent_watch_is_detected_shown_by_readyz_and_resumed(bench: ProcessSystem) -> None:
     world = bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)

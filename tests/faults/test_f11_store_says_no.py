@@ -179,7 +179,7 @@ async def test_a_changed_password_is_named_and_heals_when_our_file_follows(
             assert "another-password" not in found.compiler.log
 
 
-async def test_auth_that_is_switched_on_under_us_costs_nothing_if_we_have_a_password(
+async def test_auth_enabled_at_run_time_costs_nothing_if_a_password_is_configured(
     fresh_etcd: Etcd, tmp_path: Path, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     password = tmp_path / "password"
@@ -210,7 +210,7 @@ async def test_authentication_switched_on_in_etcd_is_reported_until_it_is_off(
         await found.converged()
 
 
-async def test_a_forbidden_prefix_of_our_own_is_named_and_heals_when_it_is_allowed(
+async def test_a_forbidden_prefix_is_named_and_works_once_it_is_allowed(
     fresh_etcd: Etcd, tmp_path: Path, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     password = tmp_path / "password"
@@ -247,7 +247,7 @@ async def test_forbidden_resources_are_named_from_the_start_and_read_once_they_a
             await found.converged()
 
 
-async def test_a_certificate_that_is_not_taken_any_more_heals_when_our_files_are_replaced(
+async def test_a_rejected_certificate_is_replaced_from_its_files(
     tmp_path: Path, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """etcd trusts another authority from its restart on."""

@@ -52,7 +52,7 @@ def late_deletes(request: Request) -> Fault | None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-async def test_a_group_that_is_deleted_and_made_again_has_lists_of_its_own(faulty: FaultySystem, late: bool) -> None:
+async def test_a_group_that_is_created_again_gets_new_lists(faulty: FaultySystem, late: bool) -> None:
     """In one transaction, and another group in two."""
     async with faulty.compiling() as service:
         await tenant(faulty)
@@ -71,7 +71,7 @@ async def test_a_group_that_is_deleted_and_made_again_has_lists_of_its_own(fault
     await faulty.check()
 
 
-async def test_what_was_replaced_while_the_compiler_was_down_is_distinguished_by_its_uuid(faulty: FaultySystem) -> None:
+async def test_the_uuid_distinguishes_what_was_replaced_while_the_compiler_was_down(faulty: FaultySystem) -> None:
     """In one transaction, and another group in two."""
     async with faulty.compiling() as service:
         await tenant(faulty)
@@ -134,7 +134,7 @@ async def test_a_group_that_gets_another_name_keeps_its_uuid_and_its_lists_follo
     await faulty.check()
 
 
-async def test_an_object_that_comes_again_while_its_absence_is_read_is_written_to(faulty: FaultySystem) -> None:
+async def test_an_object_created_again_while_its_absence_is_read_is_written(faulty: FaultySystem) -> None:
     """A write meets a deleted object, whose absence is read back; before that answer comes the object is there again,
     and the compiler has seen it. The answer is older than that."""
     faults = faulty.faults

@@ -69,7 +69,7 @@ def repairs(service: CompilerService) -> Counter[tuple[str, ...]]:
     return Counter(line.name.fq_name for line in lines if isinstance(line, Write) and line.drift)
 
 
-async def test_drift_is_repaired_and_journalled_and_what_is_not_ours_is_not_touched(faulty: FaultySystem) -> None:
+async def test_drift_is_repaired_and_journalled_and_foreign_objects_are_left_alone(faulty: FaultySystem) -> None:
     async with faulty.compiling() as service:
         await tenant(faulty)
         await many_groups(faulty, SCALE.groups)

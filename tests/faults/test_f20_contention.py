@@ -160,7 +160,7 @@ async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_conten
     await faulty.check()
 
 
-async def test_users_who_change_a_group_faster_than_it_is_written_are_no_contention(faulty: FaultySystem) -> None:
+async def test_users_who_change_a_group_faster_than_it_is_written_cause_no_contention(faulty: FaultySystem) -> None:
     """What is wanted changes while the former wish is on its way through a slow server: our own write that comes late
     is not taken for somebody else's."""
     async with faulty.compiling() as service:

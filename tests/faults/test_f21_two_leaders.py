@@ -62,7 +62,7 @@ async def reached(condition: Callable[[], Awaitable[bool]]) -> None:
             await anyio.sleep(pause)
 
 
-async def test_f21_what_a_former_leader_sends_is_rejected_and_the_standby_takes_over_warm(bench: ProcessSystem) -> None:
+async def test_f21_writes_of_a_former_leader_are_rejected_and_the_standby_lists_nothing(bench: ProcessSystem) -> None:
     world = bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)

@@ -98,7 +98,7 @@ async def crowd(bench: ProcessSystem) -> tuple[Tenants, Files]:
     return tenants, files
 
 
-async def test_f23_whatever_map_is_in_force_meanwhile_what_is_written_is_the_same(bench: ProcessSystem) -> None:
+async def test_f23_outputs_are_the_same_under_any_map(bench: ProcessSystem) -> None:
     tenants, files = await crowd(bench)
     used = files.compiler.usage()
     async with anyio.create_task_group() as loading:
@@ -169,7 +169,7 @@ async def test_f23_a_reload_evaluates_only_affected_intents_again(bench: Process
     await check(bench, files.compiler, BASE.patience)
 
 
-async def test_f23_a_reaction_that_was_taken_out_is_named_until_it_is_back(bench: ProcessSystem) -> None:
+async def test_f23_a_removed_reaction_is_reported_until_it_is_restored(bench: ProcessSystem) -> None:
     tenants, files = await crowd(bench)
 
     async def missing(name: str) -> dict[str, int]:

@@ -111,7 +111,7 @@ class Soak:
         self.lasting.resume()
 
 
-async def test_f25_after_a_long_mix_of_everything_nothing_has_grown_and_all_is_right(
+async def test_f25_a_long_mixed_load_ends_correct_and_without_growth(
     own_bench: ProcessSystem, fresh_etcd: Etcd
 ) -> None:
     bench, world = own_bench, own_bench.world

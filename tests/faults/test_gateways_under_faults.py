@@ -117,7 +117,7 @@ async def test_f06_a_cut_transaction_over_many_mappings_is_applied_whole_or_not(
     await check(bench, compiler, KILL_PATIENCE)
 
 
-async def test_f07_what_a_silent_watch_did_not_deliver_of_a_gateway_is_replayed(
+async def test_f07_changes_of_a_gateway_that_a_silent_watch_missed_are_replayed(
     gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, compiler = gateway
@@ -131,7 +131,7 @@ async def test_f07_what_a_silent_watch_did_not_deliver_of_a_gateway_is_replayed(
     await check(bench, compiler, KILL_PATIENCE)
 
 
-async def test_f21_a_standby_that_never_wrote_goes_on_where_a_gateways_leader_was_killed(
+async def test_f21_a_standby_continues_where_a_gateways_leader_was_killed(
     gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, leader = gateway

@@ -215,7 +215,7 @@ async def test_a_kind_that_is_installed_later(system: MirroredSystem) -> None:
     await system.assert_second_pass_writes_nothing()
 
 
-async def test_a_kind_whose_definition_is_deleted_keeps_its_copies_until_that_is_approved(
+async def test_copies_of_a_kind_without_definition_stay_until_approval(
     system: MirroredSystem,
 ) -> None:
     async with system.bridge() as bridge:
@@ -252,7 +252,7 @@ async def test_etcd_that_is_away(system: MirroredSystem) -> None:
     await system.assert_second_pass_writes_nothing()
 
 
-async def test_of_two_bridges_one_acts_and_the_other_goes_on_where_it_stopped(system: MirroredSystem) -> None:
+async def test_one_of_two_bridges_acts_and_the_other_continues_where_it_stopped(system: MirroredSystem) -> None:
     ends = [anyio.Event() for _ in range(4)]
 
     async def at_work(number: int, *, task_status: anyio.abc.TaskStatus[Bridge]) -> None:

@@ -99,7 +99,7 @@ def test_a_compile_prints_the_expected_output(world: Compiled, golden: Golden) -
 
 
 @pytest.mark.anyio
-async def test_every_field_that_is_written_has_a_reason_of_which_every_source_is_there(world: Compiled) -> None:
+async def test_every_written_field_has_a_reason_whose_sources_all_exist(world: Compiled) -> None:
     engine = world.offline.engine
     planner = engine.planner
     asked = 0

@@ -60,7 +60,7 @@ async def test_what_is_in_etcd_before_the_start_is_indexed_before_the_seeds(etcd
         assert (await client.delete(f"/project/{PROJECT}")).status_code == 409
 
 
-async def test_what_is_put_while_two_servers_run_is_indexed_and_what_is_deleted_forgotten(
+async def test_two_running_servers_index_direct_puts_and_forget_direct_deletes(
     etcd_store: EtcdStore, path: str
 ) -> None:
     async with served(etcd_store, SCHEMA, path) as client, served(etcd_store, SCHEMA, path) as second:

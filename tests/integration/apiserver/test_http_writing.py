@@ -116,9 +116,7 @@ async def test_a_relaxed_reference_is_one_request_and_one_revision(
         assert deleted.revision, "a user's delete is not blocked"
 
 
-async def test_what_exists_already_is_taken_out_of_a_batch_and_the_others_are_written(
-    running: Running, schema: Schema
-) -> None:
+async def test_an_existing_object_leaves_its_batch_and_the_others_are_written(running: Running, schema: Schema) -> None:
     """As at a restart whose plan does not know yet what is there."""
     requests: list[str] = []
 

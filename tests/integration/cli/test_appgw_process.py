@@ -78,7 +78,7 @@ def _hosts(manager: ResourceManager) -> list[str]:
     return sorted(name for one in listeners for name in one["properties"]["hostNames"])
 
 
-async def test_a_killed_publisher_is_followed_by_one_that_sends_only_what_is_new(
+async def test_the_successor_of_a_killed_publisher_sends_only_what_is_new(
     etcd: Etcd, etcd_store: EtcdStore, commands: Commands, tmp_path: Path
 ) -> None:
     gateway = small_gateway()

@@ -71,7 +71,7 @@ async def test_a_missing_object_and_one_that_was_left_behind_are_reported_withou
     assert compiled.calls.mutations == {}
 
 
-async def test_held_intents_have_an_exit_code_of_their_own_and_differences_come_first(
+async def test_held_intents_have_an_exit_code_and_differences_take_precedence(
     compiled: LiveSystem, intentc: Intentc
 ) -> None:
     """The group itself, and the one whose rules name it."""

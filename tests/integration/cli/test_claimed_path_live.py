@@ -15,7 +15,7 @@ from tests.support.waiting import until
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_a_second_installation_rejects_to_start_until_the_first_gives_the_path_up(
+async def test_a_second_installation_does_not_start_until_the_first_releases_the_path(
     world: LiveSystem, intentc: Intentc
 ) -> None:
     first = intentc.start()

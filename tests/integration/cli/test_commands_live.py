@@ -120,7 +120,7 @@ async def test_get_shows_and_delete_takes_everything_back(world: LiveSystem, int
     assert (absent.code, {result["action"] for result in absent.json["results"]}) == (0, {"absent"})
 
 
-async def test_apply_does_not_wait_for_what_is_held_and_does_not_follow_from_it(
+async def test_apply_does_not_wait_for_held_intents_that_it_does_not_affect(
     world: LiveSystem, intentc: Intentc
 ) -> None:
     service = intentc.start()

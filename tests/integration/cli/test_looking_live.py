@@ -63,7 +63,7 @@ async def test_numbers_that_nobody_has_yet_are_reported_by_pool_and_owner(
     assert await compiled.numbers() == numbers
 
 
-async def test_nothing_to_do_is_said_and_the_exit_code_says_so_on_demand(
+async def test_plan_reports_no_difference_and_returns_differences_as_exit_code_on_demand(
     compiled: LiveSystem, intentc: Intentc, renamed: Path, tmp_path: Path
 ) -> None:
     same = written(tmp_path, {"fq_name": GROUP}, "same.yml")
@@ -137,7 +137,7 @@ async def test_a_converged_world_does_not_differ(compiled: LiveSystem, intentc: 
     assert compiled.calls.mutations == {}
 
 
-async def test_an_audit_of_a_revision_to_come_says_that_it_cannot_be_read(
+async def test_an_audit_of_a_future_revision_says_that_it_cannot_be_read(
     compiled: LiveSystem, intentc: Intentc
 ) -> None:
     ended = await intentc("audit", "--revision", 10**12)

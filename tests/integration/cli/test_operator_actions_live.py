@@ -148,7 +148,7 @@ async def test_withheld_deletes_go_with_leave_and_not_without(world: LiveSystem,
     await actions.no_orders()
 
 
-async def test_a_held_intent_is_given_up_and_comes_back_when_its_resource_changes(
+async def test_a_dropped_intent_is_compiled_again_when_its_resource_changes(
     world: LiveSystem, actions: OperatorActions
 ) -> None:
     await actions.start()
@@ -217,7 +217,7 @@ async def test_a_suspect_is_held_at_the_start_and_tried_again_by_a_retry(
     await world.assert_compiled()
 
 
-async def test_an_order_that_was_put_while_nobody_ran_is_obeyed_at_the_start(
+async def test_a_directive_stored_while_no_process_ran_is_obeyed_at_the_start(
     world: LiveSystem, actions: OperatorActions, intentc: Intentc
 ) -> None:
     uuid = await a_group(world, "web")

@@ -55,7 +55,7 @@ async def test_writes_that_are_due_anyway_are_reported_separately(
     assert world.calls.mutations == {}
 
 
-async def test_a_saved_plan_is_for_its_owner_alone_and_does_what_it_said(
+async def test_only_the_owner_can_read_a_saved_plan_and_it_does_what_it_said(
     compiled: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     file = tmp_path / "delete.plan"
@@ -94,7 +94,7 @@ async def test_a_stale_plan_is_rejected_with_what_differs_and_leaves_nothing_beh
     assert (await intentc("apply", file)).code == 0
 
 
-async def test_a_plan_that_was_carried_out_is_stale_and_says_what_is_missing(
+async def test_an_applied_plan_is_stale_and_the_error_says_why(
     compiled: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     file = tmp_path / "saved.plan"

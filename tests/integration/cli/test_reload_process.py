@@ -91,7 +91,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
         process.process.wait()
 
 
-def test_a_hang_up_while_it_starts_ends_nothing_and_is_answered_by_a_reload(start: Callable[..., Process]) -> None:
+def test_a_sighup_during_the_start_causes_a_reload(start: Callable[..., Process]) -> None:
     service = start(PROGRAM)
     service.until(service.handles_hang_ups)
     assert not service.says("diagnostics at")

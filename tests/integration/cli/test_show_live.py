@@ -86,7 +86,7 @@ async def test_before_the_first_resource_every_view_answers_with_nothing(gateway
     assert [await gateway.show(view) for view in gateway.service.reader.views] == [[]] * 6
 
 
-async def test_a_problem_stays_while_others_change_and_goes_when_its_resource_is_fixed(gateway: Gateway) -> None:
+async def test_a_problem_stays_until_its_resource_is_fixed(gateway: Gateway) -> None:
     expected = [("mapping", "gate:bad", "NoTLSContext")]
     await gateway.apply("CREATE", LISTENER, HOST, mapping("good"), mapping("bad", tls="missing"))
     assert await gateway.problems() == expected
@@ -98,7 +98,7 @@ async def test_a_problem_stays_while_others_change_and_goes_when_its_resource_is
     assert await gateway.problems() == []
 
 
-async def test_a_host_without_its_secret_is_reported_on_the_host_until_it_goes(gateway: Gateway) -> None:
+async def test_a_host_without_its_secret_has_a_problem_until_it_is_deleted(gateway: Gateway) -> None:
     await gateway.apply("CREATE", LISTENER, HOST, TLS_HOST, mapping("good"))
     before = await gateway.problems()
     assert ("host", "gate:shop") in [(kind, name) for kind, name, _ in before]

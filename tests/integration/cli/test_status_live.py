@@ -26,9 +26,7 @@ async def status(intentc: Intentc, service: Process) -> tuple[int, dict[str, Any
     return ended.code, ended.json
 
 
-async def test_a_leader_and_a_standby_show_what_they_are_and_that_all_is_done(
-    intentc: Intentc, world: LiveSystem
-) -> None:
+async def test_a_leader_and_a_standby_show_their_role_and_converged(intentc: Intentc, world: LiveSystem) -> None:
     assert (await intentc("apply", SAMPLE)).code == 0
     leader = intentc.start()
     await leader.settled(1)

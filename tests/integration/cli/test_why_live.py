@@ -88,7 +88,7 @@ async def test_why_names_the_sources_of_a_rule_and_its_last_change(asking: Askin
     assert (await asking.why("security_group", db))["concerns"][0]["name"].endswith(":web")
 
 
-async def test_after_a_restart_all_but_when_and_by_which_way_is_reported_in_full(asking: Asking) -> None:
+async def test_after_a_restart_only_time_and_path_are_unknown(asking: Asking) -> None:
     await web_and_db(asking)
     before = await asking.why("access_control_list", EGRESS)
     web = await asking.why("security_group", "web")

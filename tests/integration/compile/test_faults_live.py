@@ -116,7 +116,7 @@ async def test_an_etcd_that_is_killed_while_changes_come_in_loses_none_of_them(
         await world.assert_compiled()
 
 
-async def test_an_api_server_that_is_away_while_changes_come_in_is_caught_up_with(bare_world: LiveSystem) -> None:
+async def test_changes_during_an_outage_of_the_api_server_are_written_afterwards(bare_world: LiveSystem) -> None:
     """The person speaks to another server on the same etcd, which stays."""
     world = bare_world
     async with world.serving(port=0) as persons:

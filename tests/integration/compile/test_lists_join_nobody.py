@@ -17,7 +17,7 @@ from tests.support.live_system import LiveSystem
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_networks_that_come_and_go_under_a_listed_number_are_joined_with_nobody(world: LiveSystem) -> None:
+async def test_networks_created_and_deleted_under_a_listed_number_join_nobody(world: LiveSystem) -> None:
     async with world.compiling() as service:
         mine = await network(world, "a", route_target_list=targets("target:1:1"))
         await world.settle(service)

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 RULE = "bdf042c0-0000-4000-8000-000000000001"
 
 
-async def test_star_16_what_was_deleted_while_the_compiler_was_down_is_cleaned_up(world: LiveSystem) -> None:
+async def test_star_16_a_start_cleans_up_after_resources_deleted_before_it(world: LiveSystem) -> None:
     async with world.compiling() as service:
         gone = await network(world, "v")
         await network(world, "other")

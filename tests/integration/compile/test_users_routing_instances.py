@@ -33,7 +33,7 @@ async def test_it_has_a_route_target_of_its_own_and_goes_with_its_network(world:
         await world.assert_compiled()
 
 
-async def test_one_that_a_former_compiler_left_as_an_orphan_is_deleted_at_the_start(world: LiveSystem) -> None:
+async def test_the_start_deletes_an_orphan_of_a_former_compiler(world: LiveSystem) -> None:
     uuid = await network(world, "a")
     mine = await world.create("routing_instance", "mine", (*PROJECT, "a"), parent_type="virtual-network")
     await world.delete("virtual_network", uuid)

@@ -139,7 +139,7 @@ def test_a_leader_that_is_terminated_is_replaced_at_once(group: Group) -> None:
     assert leader.process.wait(PATIENCE) == 0
 
 
-def test_a_stopped_leader_is_replaced_and_has_no_fence_when_it_goes_on(group: Group) -> None:
+def test_a_suspended_leader_is_replaced_and_resumes_without_a_fence(group: Group) -> None:
     leader = group.start()
     _, first = leader.expect("won")
     standby = group.start()

@@ -188,7 +188,7 @@ async def test_a_password_is_rotated_on_both_sides_without_a_restart_of_either(t
     assert password.texts == ("first", "second")
 
 
-async def test_of_many_calls_that_meet_a_wrong_password_one_counts_against_the_account() -> None:
+async def test_many_calls_with_one_wrong_password_count_once_against_the_account() -> None:
     tries: list[str] = []
 
     def asked() -> str:

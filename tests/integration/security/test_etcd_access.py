@@ -115,9 +115,7 @@ async def test_a_client_certificate_is_rotated_under_a_running_store_and_its_wat
         await store.close()
 
 
-async def test_files_that_are_half_replaced_are_read_again_when_the_other_half_comes(
-    authority: Authority, secured: Etcd
-) -> None:
+async def test_half_replaced_files_are_read_again_once_they_are_complete(authority: Authority, secured: Etcd) -> None:
     client, successor = authority.issue("client"), authority.issue("successor")
     shutil.copy(successor.key, client.key)
     store = EtcdStore([secured.endpoint], tls=tls(authority, client))

@@ -39,7 +39,7 @@ async def command(configuration: Path, *words: str) -> tuple[int, str]:
     return done.code, done.out + done.err
 
 
-async def test_all_parts_work_with_certificates_alone_and_go_on_when_they_are_replaced(
+async def test_all_parts_work_with_certificates_and_continue_when_they_are_replaced(
     tmp_path: Path, processes: list[Process]
 ) -> None:
     authority = Authority(tmp_path / "authority")

@@ -1,23 +1,21 @@
-"""Runs the API server: a socket, uvicorn, the follower of etcd, seeds.
+"""Runs the API server: a socket, its HTTP server, the follower of etcd, seeds.
 
 Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. They handle commands and signals.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import socket
-import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple
 
 import anyio
-import uvicorn
 
-from intentc.listening.connections import BACKLOG, Connections, Listener, http_protocol, most_connections
+from intentc.listening.connections import Connections, Listener, most_connections
+from intentc.listening.http_server import HttpServer, Tls
 from intentc.listening.origin import own_hosts, url_host
 from intentc.loading.configuration import is_loopback
 from intentc.model import Schema
@@ -69,9 +67,7 @@ async def running_api_server(
     max_txn_ops: int = DEFAULT_MAX_TXN_OPS,
     keystone: Keystone | None = None,
     policy: Policy | None = None,
-    certificate: str = "",
-    certificate_key: str = "",
-    client_ca: str = "",
+    tls: Tls | None = None,
     source: Source | None = None,
     pool_share: float = DEFAULT_PERCENT,
     metrics_token: Callable[[], str] = str,
@@ -80,9 +76,8 @@ async def running_api_server(
 ) -> AsyncIterator[Running]:
     """Serve on ``host``:``port`` (0: a free one) until the block ends; calls under way may end, watches end at once.
 
-    ``certificate``, ``certificate_key``: PEM files for TLS (1.2 and newer); ``client_ca``: clients must show a
-    certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. ``policy``: who may do what; by
-    default only the role ``admin`` may do anything if there is ``keystone``. ``pool_share``: as of an ``ApiServer``;
+    ``keystone``: None is ``no_auth``. ``policy``: who may do what; by default only the role ``admin`` may do anything
+    if there is ``keystone``. ``pool_share``: as of an ``ApiServer``;
     ``secret_keys``: as of ``Secrets``; ``metrics_token``: as of ``create_app``. Raises ``AddressTaken``, ``OSError``
     for unusable certificates, and subclasses of ``ApiError`` if etcd does not answer or the seeds can't be written. It
     serves once everything in etcd that others wrote is indexed.
@@ -108,36 +103,16 @@ async def running_api_server(
     connections = Connections(most, _PATIENCE, "the API server")
     listener.limit(connections)
     try:
-        config = uvicorn.Config(
-            create_app(
-                server,
-                keystone,
-                own_hosts(host, hosts, is_loopback=is_loopback(host)),
-                metrics_token,
-                # Each takes a connection to etcd as well; the other connections stay for calls that end.
-                most_watches=most // 2,
-            ),
-            lifespan="off",
-            http=http_protocol(connections),
-            h11_max_incomplete_event_size=_LONGEST_HEAD,
-            backlog=BACKLOG,
-            proxy_headers=False,
-            log_config=None,
-            access_log=False,
-            ws="none",
-            server_header=False,
-            ssl_certfile=certificate or None,
-            ssl_keyfile=certificate_key or None,
-            ssl_ca_certs=client_ca or None,
-            ssl_cert_reqs=ssl.CERT_REQUIRED if client_ca else ssl.CERT_NONE,
-            timeout_graceful_shutdown=_END_WITHIN_SECONDS,
+        app = create_app(
+            server,
+            keystone,
+            own_hosts(host, hosts, is_loopback=is_loopback(host)),
+            metrics_token,
+            # Each takes a connection to etcd as well; the other connections stay for calls that end.
+            most_watches=most // 2,
         )
-        # Unusable certificates raise here, not in a task.
-        config.load()
-        if config.ssl is not None:
-            config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
-        http = _Server(config)
-        scheme = "https" if certificate else "http"
+        http = HttpServer(app, connections, longest_head=_LONGEST_HEAD, end_within=_END_WITHIN_SECONDS, tls=tls)
+        scheme = "https" if tls is not None else "http"
         bound_host, bound_port = listener.getsockname()[:2]
         failure: Exception | None = None
         following, sharing, sealing = anyio.CancelScope(), anyio.CancelScope(), anyio.CancelScope()
@@ -194,33 +169,8 @@ async def _sweep(server: ApiServer) -> None:
 def _listen(host: str, port: int) -> Listener:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # The protocol is named because asyncio switches Nagle's delay off only on sockets that say TCP, and accepted
-        # ones take it over; without it every second small answer waits 40 ms.
-        listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-        except OSError:
-            listener.close()
-            raise
+        return Listener.bound(family, address)
     except OSError as error:
         raise AddressTaken(
             error.errno, f"can't listen on {host}:{port}: {error.strerror or error}; choose another server.address"
         ) from error
-    return listener
-
-
-class _Server(uvicorn.Server):
-    """uvicorn inside our own process: ``has_started`` is set when it listens, and it handles no signals."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.has_started = anyio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.has_started.set()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield

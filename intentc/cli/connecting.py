@@ -131,7 +131,8 @@ def lease_keepers(configuration: Configuration) -> KeeperFactory:
 
 def diagnostics_access(configuration: Configuration) -> Access:
     """Who may query the diagnostics of a service that runs with ``configuration``."""
-    from intentc.diagnostics.access import Access, PresentToken, Tls
+    from intentc.diagnostics.access import Access, PresentToken
+    from intentc.listening.http_server import Tls
 
     own = configuration.intentc.diagnostics
     check_files(own.tls.cert, own.tls.key, own.tls.client_ca)

@@ -21,6 +21,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from intentc.listening.http_server import Tls
 from intentc.loading.configuration import Secret
 from intentc.loading.configuration.risks import SHORTEST_TOKEN
 
@@ -34,14 +35,6 @@ KNOWN = "intentc.known"
 """Key in the scope of a request: whether the client may see reasons."""
 
 _CHALLENGE = 'Basic realm="intentc diagnostics", charset="UTF-8"'
-
-
-class Tls(NamedTuple):
-    """PEM files. ``client_ca``: clients must show a certificate signed by one of these authorities; empty: none."""
-
-    certificate: str
-    key: str
-    client_ca: str = ""
 
 
 class PresentToken:

@@ -1,6 +1,5 @@
 """Serves the diagnostics of a running compiler or bridge, in its own process and event loop.
 
-Why it exists: uvicorn by default takes over the process's signals and logging; here it runs within a context manager.
 It listens for other machines only if clients must authenticate. ``app`` builds the application.
 
 State and I/O: the socket and the server's task, until the block is left; it reads the certificates.
@@ -14,16 +13,16 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio
-import uvicorn
 from prometheus_client import CollectorRegistry
+from starlette.types import ASGIApp
 
-from intentc.diagnostics.access import EVERYBODY, Access, Tls
+from intentc.diagnostics.access import EVERYBODY, Access
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.questions import Process, Reader
-from intentc.listening.connections import BACKLOG, Connections, Listener, http_protocol, most_connections
+from intentc.listening.connections import BACKLOG, Connections, Listener, most_connections
+from intentc.listening.http_server import HttpServer, Tls
 from intentc.listening.origin import own_hosts, url_host
 from intentc.loading.configuration import is_loopback
 
@@ -41,13 +40,6 @@ class OpenToAll(OSError):
 
 class UnusableCertificate(OSError):
     """The certificate, its key or the clients' authorities can't be used; the message names files and keys."""
-
-
-class _Guest(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to the command."""
-        yield
 
 
 @asynccontextmanager
@@ -78,22 +70,7 @@ async def running_diagnostics(
         connections = Connections(most_connections())
         listener.limit(connections)
         served = diagnostics_app(process, allowed_hosts, registry, reader, access)
-        config = uvicorn.Config(
-            served.app,
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            ws="none",
-            server_header=False,
-            proxy_headers=False,
-            http=http_protocol(connections),
-            h11_max_incomplete_event_size=_LONGEST_HEAD,
-            backlog=BACKLOG,
-            timeout_graceful_shutdown=1,
-            **_encryption(access.tls),
-        )
-        _load(config, access.tls)
-        server = _Guest(config)
+        server = _server(served.app, connections, access.tls)
         async with anyio.create_task_group() as group:
             sockets: list[socket.socket] = [listener]
             group.start_soon(server.serve, sockets)
@@ -106,43 +83,33 @@ async def running_diagnostics(
                 server.should_exit = True
 
 
-def _encryption(tls: Tls | None) -> dict[str, Any]:
-    if tls is None:
-        return {}
-    return {
-        "ssl_certfile": tls.certificate,
-        "ssl_keyfile": tls.key,
-        "ssl_ca_certs": tls.client_ca or None,
-        "ssl_cert_reqs": ssl.CERT_REQUIRED if tls.client_ca else ssl.CERT_NONE,
-    }
-
-
-def _load(config: uvicorn.Config, tls: Tls | None) -> None:
-    """Load the certificates, so that unusable ones raise here and not within a task."""
+def _server(app: ASGIApp, connections: Connections, tls: Tls | None) -> HttpServer:
+    """The HTTP server. Raises ``UnusableCertificate``."""
     try:
-        config.load()
+        return HttpServer(app, connections, longest_head=_LONGEST_HEAD, end_within=1, tls=tls)
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(file for file in tls or () if file)
         reason = getattr(error, "strerror", None) or str(error)
         raise UnusableCertificate(
             f"the certificates of the diagnostics can't be used: {reason}; see intentc.diagnostics.tls ({files})"
         ) from None
-    if config.ssl is not None:
-        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
 
 
 @contextlib.contextmanager
 def _listening(host: str, port: int) -> Iterator[Listener]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio switches Nagle's delay off only on sockets that say TCP, and accepted ones
-    # take it over; without it every second small answer waits 40 ms.
-    with Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener = Listener.bound(family, (host, port))
+    except OSError as error:
+        raise _in_use(error, host, port) from None
+    with listener:
         try:
-            listener.bind((host, port))
             listener.listen(BACKLOG)
         except OSError as error:
-            reason = "is in use" if error.errno == errno.EADDRINUSE else str(error.strerror)
-            message = f"{host}:{port} {reason}; set intentc.diagnostics.address to another one"
-            raise AddressInUse(error.errno, message) from None
+            raise _in_use(error, host, port) from None
         yield listener
+
+
+def _in_use(error: OSError, host: str, port: int) -> AddressInUse:
+    reason = "is in use" if error.errno == errno.EADDRINUSE else str(error.strerror)
+    return AddressInUse(error.errno, f"{host}:{port} {reason}; set intentc.diagnostics.address to another one")

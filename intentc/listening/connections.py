@@ -141,6 +141,20 @@ class Listener(socket.socket):
     _spare = -1
     """A descriptor of /dev/null, released briefly to accept and close a connection when there is no other."""
 
+    @classmethod
+    def bound(cls, family: int, address: Any) -> Listener:
+        """A listener that is bound to an address. Raises ``OSError``."""
+        # The protocol is named because asyncio switches Nagle's delay off only on sockets that say TCP, and accepted
+        # ones take it over; without it every second small answer waits 40 ms.
+        listener = cls(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
+        return listener
+
     def limit(self, connections: Connections) -> None:
         """Apply the limits of ``connections`` to what is accepted from now on."""
         self._connections = connections

@@ -38,6 +38,7 @@ async def command(loaded: Loaded) -> int:
     from intentc.apiserver.errors import StoreDenied
     from intentc.apiserver.serving import running_api_server
     from intentc.listening.connections import raise_file_limit
+    from intentc.listening.http_server import Tls
     from intentc.plugins import declared
 
     configuration, server = loaded.configuration, loaded.configuration.server
@@ -55,6 +56,8 @@ async def command(loaded: Loaded) -> int:
         )
     if unsealed := plain_secrets(configuration, schema):
         _LOG.warning("%s", unsealed)
+    files = server.tls
+    tls = Tls(files.cert_file, files.key_file, files.client_ca_file) if files.enabled else None
     try:
         async with (
             open_store(configuration) as store,
@@ -71,9 +74,7 @@ async def command(loaded: Loaded) -> int:
                 pool_share=configuration.intentc.api.pool_share,
                 secret_keys=configuration.intentc.api.secret_keys.reveal,
                 metrics_token=configuration.intentc.api.metrics_token.reveal,
-                certificate=server.tls.cert_file if server.tls.enabled else "",
-                certificate_key=server.tls.key_file if server.tls.enabled else "",
-                client_ca=server.tls.client_ca_file if server.tls.enabled else "",
+                tls=tls,
             ) as running,
             ended_by_signals(),
         ):

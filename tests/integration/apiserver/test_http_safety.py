@@ -10,6 +10,7 @@ import pytest
 from anyio import create_task_group
 
 from intentc.apiserver.serving import AddressTaken, running_api_server
+from intentc.listening.http_server import Tls
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
@@ -172,7 +173,7 @@ async def test_an_error_beside_a_server_is_raised_as_it_is(etcd_store: EtcdStore
 
 async def test_a_missing_certificate_is_reported(etcd_store: EtcdStore, schema: Schema, path: str) -> None:
     with pytest.raises(OSError):
-        async with running_api_server(etcd_store, schema, path=path, certificate="/nowhere.pem"):
+        async with running_api_server(etcd_store, schema, path=path, tls=Tls("/nowhere.pem", "")):
             pass
 
 

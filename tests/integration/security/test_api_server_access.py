@@ -15,6 +15,7 @@ import pytest
 
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.serving import Running, running_api_server
+from intentc.listening.http_server import Tls
 from intentc.loading import load_schema
 from intentc.loading.configuration import Secret
 from intentc.reconcile.failures import Unavailable, UnknownOutcome
@@ -39,16 +40,8 @@ async def serving(
     server: Issued | None = None, *, client_ca: Path | str = "", keystone: Keystone | None = None, port: int = 0
 ) -> AsyncIterator[Running]:
     store = MemoryStore()
-    certificate, key = map(str, server) if server else ("", "")
-    async with running_api_server(
-        store,
-        SCHEMA,
-        certificate=certificate,
-        certificate_key=key,
-        client_ca=str(client_ca),
-        keystone=keystone,
-        port=port,
-    ) as running:
+    tls = Tls(str(server.certificate), str(server.key), str(client_ca)) if server else None
+    async with running_api_server(store, SCHEMA, tls=tls, keystone=keystone, port=port) as running:
         yield running
     await store.close()
 

@@ -17,8 +17,9 @@ import pytest
 from intentc.cli.command_error import CommandError
 from intentc.cli.diagnostics_client import asked, current_status, url_of, wait_for
 from intentc.diagnostics import serving
-from intentc.diagnostics.access import EVERYBODY, Access, PresentToken, Tls, shown_token
+from intentc.diagnostics.access import EVERYBODY, Access, PresentToken, shown_token
 from intentc.diagnostics.serving import OpenToAll, UnusableCertificate, running_diagnostics
+from intentc.listening.http_server import Tls
 from intentc.loading.configuration import Address, FilePath, Secret
 from intentc.loading.configuration.sections import Diagnostics, DiagnosticsTls
 from tests.support.certificates import Authority, Issued, write_certificate

@@ -17,8 +17,9 @@ from anyio.abc import SocketStream
 from pytest_mock import MockerFixture
 
 from intentc.diagnostics import serving
-from intentc.diagnostics.access import EVERYBODY, Access, Tls
+from intentc.diagnostics.access import EVERYBODY, Access
 from intentc.listening.connections import MOST, PATIENCE, Connections, Listener, most_connections
+from intentc.listening.http_server import Tls
 from tests.support.certificates import write_certificate
 from tests.support.waiting import PATIENCE as WAIT
 from tests.support.waiting import until

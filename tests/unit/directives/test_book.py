@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 PAUSE = Pause(kind="net", uuid="u", reason="first")
 
 
-async def test_orders_are_listed_with_the_revision_at_which_they_were_put(book: Book) -> None:
+async def test_directives_are_listed_with_their_revisions(book: Book) -> None:
     first = await book.put(PAUSE)
     second = await book.put(Retry())
     third = await book.put(AllowDeletes(kind="net"))
@@ -31,7 +31,7 @@ async def test_the_last_order_about_a_thing_counts(book: Book) -> None:
     assert [kept.directive for kept in await book.list()] == [again]
 
 
-async def test_a_withdrawn_order_is_gone(book: Book) -> None:
+async def test_a_withdrawn_directive_is_deleted(book: Book) -> None:
     await book.put(PAUSE)
     (kept,) = await book.list()
     assert await book.withdraw(kept) > kept.mod_revision
@@ -39,7 +39,7 @@ async def test_a_withdrawn_order_is_gone(book: Book) -> None:
     assert await book.withdraw(kept) == 0
 
 
-async def test_an_order_that_was_put_anew_meanwhile_is_not_withdrawn(book: Book) -> None:
+async def test_a_directive_stored_again_meanwhile_is_not_withdrawn(book: Book) -> None:
     await book.put(PAUSE)
     (kept,) = await book.list()
     await book.put(PAUSE)

@@ -73,6 +73,6 @@ def test_a_retry_is_about_one_key_or_about_all() -> None:
         ("allow-deletes", "*", b'{"kind": "*"}', "$.kind"),
     ],
 )
-def test_an_order_that_is_understood_by_half_is_rejected(sort: str, about: str, value: bytes, said: str) -> None:
+def test_a_partly_understood_directive_is_rejected(sort: str, about: str, value: bytes, said: str) -> None:
     with pytest.raises(InvalidInput, match=re.escape(said)):
         decode(sort, about, value)

@@ -161,7 +161,7 @@ async def test_an_unreadable_directive_is_logged_once_by_its_key_and_ignored(
         assert process.directives.report()["unreadable"] == []
 
 
-async def test_an_order_that_becomes_unreadable_counts_no_longer(store: FaultyStore, book: Book) -> None:
+async def test_an_unreadable_directive_no_longer_counts(store: FaultyStore, book: Book) -> None:
     async with Process(store).obeying() as process:
         await book.put(PAUSE)
         await until(lambda: process.actions.paused.keys() == {U})

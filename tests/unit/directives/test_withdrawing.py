@@ -36,7 +36,9 @@ def left(store: FaultyStore) -> Left:
     return Left(store)
 
 
-async def test_leave_to_delete_is_given_once_and_withdrawn(store: FaultyStore, book: Book, left: Left) -> None:
+async def test_an_approval_of_deletions_is_carried_out_once_and_withdrawn(
+    store: FaultyStore, book: Book, left: Left
+) -> None:
     process = Process(store)
     process.actions.withheld = {"net": 70}
     async with process.obeying():
@@ -57,7 +59,9 @@ async def test_an_approval_of_deletions_waits_for_the_first_pass(store: FaultySt
         await until(lambda: process.actions.withheld == {} and left() == [])
 
 
-async def test_leave_for_what_is_not_withheld_does_not_lie_in_wait(store: FaultyStore, book: Book, left: Left) -> None:
+async def test_an_approval_without_withheld_deletions_has_no_later_effect(
+    store: FaultyStore, book: Book, left: Left
+) -> None:
     async with Process(store).obeying():
         await book.put(AllowDeletes(kind="net"))
         await until(lambda: left() == [])

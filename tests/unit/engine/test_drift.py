@@ -78,7 +78,7 @@ def test_a_revert_after_the_pause_doubles_the_next_pause(drift: Drift, clock: Cl
     assert contention.rest == pytest.approx(2 * CONTENDED.first)
 
 
-def test_what_stood_for_longer_than_the_rest_begins_anew(drift: Drift, clock: Clock) -> None:
+def test_a_part_that_stays_unchanged_longer_than_its_pause_starts_over(drift: Drift, clock: Clock) -> None:
     reverted(drift, CONTENTION_REVERTS)
     clock.now += 2 * CONTENDED.first + 1
     reverted(drift, 1)
@@ -166,7 +166,7 @@ async def test_contention_stops_the_writes_for_that_object_alone(box_system: Box
     assert await box_system.contents() == {"a": "mine", "b": "hello"}
 
 
-async def test_a_retry_ends_the_rest_of_a_contention(box_system: BoxSystem) -> None:
+async def test_a_retry_ends_the_pause_of_a_contention(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
     for _ in range(CONTENTION_REVERTS):
         await revert(box_system)

@@ -117,7 +117,7 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
     assert at_once == [5, 5, 5]
 
 
-async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(box_system: BoxSystem) -> None:
+async def test_the_first_pass_waits_for_an_intent_in_its_cooldown(box_system: BoxSystem) -> None:
     """What it yielded before its rest may lack what others have contributed since: objects would be written half made,
     and orphans found that are none."""
     await box_system.boxes("one", settle=False)

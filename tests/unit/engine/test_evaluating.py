@@ -19,7 +19,7 @@ def referring(name: str) -> dict[str, Any]:
     return {"box_refs": [{"to": [name]}]}
 
 
-async def test_who_is_only_reached_by_the_walk_is_answered_from_the_memo(box_system: BoxSystem) -> None:
+async def test_an_intent_that_only_the_walk_reaches_is_answered_from_its_memo(box_system: BoxSystem) -> None:
     await box_system.boxes("b")
     await box_system.boxes("a", **referring("b"))
     runs, idle = box_system.engine.evaluator.runs, box_system.engine.evaluator.idle_walks

@@ -41,7 +41,7 @@ async def test_outputs_of_few_owners_lost_in_a_gap_are_deleted(box_system: BoxSy
     assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_many_deletes_that_were_seen_live_need_no_leave(box_system: BoxSystem) -> None:
+async def test_many_deletes_that_were_seen_live_need_no_approval(box_system: BoxSystem) -> None:
     await box_system.boxes(*MANY)
     await box_system.remove(*MANY)
     assert await box_system.contents() == {}
@@ -96,7 +96,7 @@ async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(box_system:
     assert engine_status(box_system.engine)["counts"]["withheld_deletes"] == len(MANY)
 
 
-async def test_after_leave_the_withheld_deletes_are_made(box_system: BoxSystem) -> None:
+async def test_withheld_deletes_are_made_after_an_approval(box_system: BoxSystem) -> None:
     await box_system.boxes(*MANY)
     await box_system.remove(*MANY, settle=False)
     await box_system.relist()

@@ -100,7 +100,7 @@ async def test_numbers_of_owners_that_vanished_meanwhile_are_freed_at_the_start(
 
 @pytest.mark.parametrize("boxes", [10, 40])
 @pytest.mark.parametrize("away", [False, True], ids=["live", "while away"])
-async def test_owners_that_are_deleted_together_are_looked_at_a_few_times_each(
+async def test_owners_that_are_deleted_together_are_checked_a_few_times_each(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch, boxes: int, away: bool
 ) -> None:
     """Each of them after each write would be the square of their number: seconds for 900 of them."""

@@ -27,7 +27,7 @@ async def shelf(box_system: BoxSystem) -> BoxSystem:
     return box_system
 
 
-async def test_the_dispute_of_others_holds_up_no_number_that_was_never_written(shelf: BoxSystem) -> None:
+async def test_a_dispute_of_others_keeps_no_unwritten_number(shelf: BoxSystem) -> None:
     await shelf.boxes("a", text="label top one")
     await shelf.boxes("b", text="label top one")
     await shelf.boxes("c", text="label top one")
@@ -36,7 +36,7 @@ async def test_the_dispute_of_others_holds_up_no_number_that_was_never_written(s
     assert (await label(shelf, "top"), await taken(shelf)) == (1, {1, 3})
 
 
-async def test_the_dispute_of_others_holds_up_the_number_that_stays_written(shelf: BoxSystem) -> None:
+async def test_a_dispute_of_others_keeps_the_number_that_stays_written(shelf: BoxSystem) -> None:
     for name in ("a", "b", "c"):
         await shelf.boxes(name, text="label top one")
     await shelf.remove("a")

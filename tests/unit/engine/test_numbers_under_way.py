@@ -68,7 +68,7 @@ async def test_an_intent_whose_one_number_of_several_is_rejected_waits_for_it(bo
     assert box_system.write.log.count(f"allocate {uuid}") == 3
 
 
-async def test_a_number_granted_to_an_owner_that_went_goes_back(box_system: BoxSystem) -> None:
+async def test_a_number_granted_to_a_deleted_owner_is_freed(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="number", settle=False)
     call = f"allocate {(await box_system.key('box', 'a')).uuid}"
     async with box_system.running():
@@ -163,7 +163,7 @@ async def test_a_number_stays_allocated_while_an_earlier_processs_object_exists(
 
 
 @pytest.mark.parametrize("error", ERRORS)
-async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(box_system: BoxSystem, error: Failure) -> None:
+async def test_an_owner_without_its_number_delays_no_other(box_system: BoxSystem, error: Failure) -> None:
     await box_system.boxes(*FIVE, text="number", settle=False)
     unlucky = (await box_system.key("box", "a")).uuid
     box_system.write.failures[unlucky] = [error] * 1000
@@ -177,7 +177,7 @@ async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(box_system: 
 
 
 @pytest.mark.parametrize("error", ERRORS)
-async def test_a_number_that_is_not_taken_back_holds_up_no_other(box_system: BoxSystem, error: Failure) -> None:
+async def test_a_number_that_can_not_be_freed_delays_no_other(box_system: BoxSystem, error: Failure) -> None:
     await box_system.boxes(*FIVE, text="number")
     box_system.write.failures["1"] = [error] * 1000
     await box_system.remove(*FIVE)
@@ -188,7 +188,7 @@ async def test_a_number_that_is_not_taken_back_holds_up_no_other(box_system: Box
     )
 
 
-async def test_a_number_that_is_not_taken_back_holds_up_no_wish(box_system: BoxSystem) -> None:
+async def test_a_number_that_can_not_be_freed_delays_no_request(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="number")
     box_system.write.failures["1"] = [Rejected(403, "no")] * 1000
     await box_system.remove("a")

@@ -153,7 +153,7 @@ async def test_a_retry_writes_a_rejected_object_at_once(box_system: BoxSystem) -
     assert await box_system.contents() == {"a": "hello"}
 
 
-async def test_withheld_deletes_are_made_after_leave(box_system: BoxSystem) -> None:
+async def test_an_approval_has_withheld_deletes_made(box_system: BoxSystem) -> None:
     many = [f"box-{number}" for number in range(60)]
     await box_system.boxes(*many, "left")
     await box_system.remove(*many, settle=False)
@@ -177,7 +177,7 @@ async def test_what_a_paused_intent_made_is_left_alone_too(box_system: BoxSystem
     assert await box_system.contents() == {"a": "hello"}
 
 
-async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_made(box_system: BoxSystem) -> None:
+async def test_an_approval_of_deletes_survives_a_listing_before_they_are_made(box_system: BoxSystem) -> None:
     many = [f"box-{number}" for number in range(60)]
     await box_system.boxes(*many)
     await box_system.remove(*many, settle=False)

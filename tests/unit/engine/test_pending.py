@@ -62,7 +62,7 @@ async def test_nothing_is_counted_while_nothing_changes(box_system: BoxSystem, m
         group.cancel_scope.cancel()
 
 
-async def test_who_asks_after_a_change_is_not_answered_with_an_old_count(box_system: BoxSystem) -> None:
+async def test_a_question_after_a_change_does_not_get_an_old_count(box_system: BoxSystem) -> None:
     pending = PendingReferences(box_system.engine.world, lambda: True)
     await pending.look()
     await put(box_system, 1, f"{ABSENT}2")

@@ -78,7 +78,7 @@ async def test_a_page_beyond_what_the_status_lists_is_there(box_system: BoxSyste
     assert page["total"] == 1200
 
 
-async def test_who_leaves_between_two_pages_is_in_none(box_system: BoxSystem) -> None:
+async def test_an_entry_that_ends_between_two_pages_is_on_neither(box_system: BoxSystem) -> None:
     await spoil(box_system, "box", *(f"bad-{number:04}" for number in range(1200)))
     assert len((await asked(box_system.engine, 0, 10))["quarantine"]) == 10
     await box_system.offline.store.transaction([], [Delete("/contrail/box/uuid-of-bad-0000")])

@@ -61,7 +61,7 @@ async def test_nothing_is_written_until_whoever_audits_gives_permission(box_syst
     assert box_system.write.log == ["create a"]
 
 
-async def test_who_audits_hears_of_it_although_the_next_change_arrives_at_once(box_system: BoxSystem) -> None:
+async def test_the_audit_is_notified_although_the_next_change_arrives_at_once(box_system: BoxSystem) -> None:
     """In a store that always changes, everything is evaluated only for moments."""
     box_system.engine.restore_guard.require_confirmation()
     await box_system.boxes("a", settle=False)
@@ -79,7 +79,7 @@ async def test_who_audits_hears_of_it_although_the_next_change_arrives_at_once(b
     assert compared.done()
 
 
-async def test_who_audits_is_asked_again_after_the_next_restore_only(box_system: BoxSystem) -> None:
+async def test_the_audit_is_notified_again_only_after_the_next_restore(box_system: BoxSystem) -> None:
     box_system.engine.restore_guard.require_confirmation()
     await box_system.boxes("a", settle=False)
     restore = faults_of(box_system.offline.store).backup()

@@ -147,7 +147,7 @@ def test_a_claim_of_a_farm_that_is_being_deleted_holds_while_it_has_crates(holde
     assert world.finalizers(holder) == ((), frozenset())
 
 
-def test_a_claim_of_another_farm_holds_up_the_end() -> None:
+def test_a_claim_of_another_farm_delays_the_end() -> None:
     world = World()
     world.farm(NORTH, OURS, ending=True)
     world.farm(SOUTH)
@@ -200,7 +200,7 @@ def test_a_users_farm_whose_name_an_intent_claims_gets_its_own_finalizer() -> No
 
 @pytest.mark.parametrize("made_by", ["test", "another"], ids=["a copy", "of another installation"])
 @pytest.mark.parametrize("claimed", [False, True], ids=["unclaimed", "claimed"])
-def test_whoever_made_it_our_finalizer_is_taken_from_what_is_being_deleted(made_by: str, claimed: bool) -> None:
+def test_our_finalizer_is_removed_from_a_deleted_resource_whoever_made_it(made_by: str, claimed: bool) -> None:
     world = World()
     if claimed:
         world.claims(SOUTH, ResourceClaim(FARMS[NORTH], None, SHARED))

@@ -115,7 +115,7 @@ def test_maps_that_differ_under_one_key_are_disputed() -> None:
     assert desired.disputed == {"pairs"}
 
 
-def test_different_owners_are_a_problem_and_leave_the_owner_open() -> None:
+def test_different_owners_are_a_problem_and_the_owner_stays_undecided() -> None:
     one, other = (shared("target", "t")._replace(owner=uuid) for uuid in ("uuid-x", "uuid-y"))
     desired = merged(one, other, name=TARGET)
     assert desired.exists

@@ -98,7 +98,7 @@ def test_many_deletes_are_held_and_reported_until_they_are_allowed() -> None:
     assert isinstance(world.plan(names[0]).operations[0], Delete)
 
 
-def test_fifty_deletes_need_no_leave() -> None:
+def test_fifty_deletes_need_no_approval() -> None:
     world = PlanningWorld(complete=False)
     names = rulesets(world, 50)
     world.planner.orphans()
@@ -106,7 +106,7 @@ def test_fifty_deletes_need_no_leave() -> None:
     assert isinstance(world.plan(names[0]).operations[0], Delete)
 
 
-def test_a_small_share_of_many_objects_needs_no_leave() -> None:
+def test_deleting_a_small_share_of_many_objects_needs_no_approval() -> None:
     guard = DeleteGuard()
     orphans = {Name("ruleset", (str(number),)): str(number) for number in range(60)}
     guard.sift(orphans, {"ruleset": 1200})

@@ -105,7 +105,7 @@ def test_a_users_object_has_taken_the_name_of_an_object_with_an_owner(world: Pla
     assert reasons(world, claim.name) == [("group", "g", "NameTaken")]
 
 
-def test_of_a_users_object_with_a_taken_name_only_what_others_claim_is_written(world: PlanningWorld) -> None:
+def test_only_the_claims_of_others_are_written_on_a_users_object(world: PlanningWorld) -> None:
     """A user's router stands where a group wants one. Its colour stays; its note is a compiler's, as on any router."""
     key = world.put("router", "r", note="mine")
     other, wanted = origin("h"), ResourceClaim(ROUTER, None, "uuid-g", (("color", "red"),))

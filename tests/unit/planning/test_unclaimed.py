@@ -67,7 +67,7 @@ def test_what_is_only_to_be_added_shows_nothing(world: PlanningWorld) -> None:
 
 
 @pytest.mark.parametrize("stored", ["one", "two", "three", "none"])
-def test_of_disputed_values_that_is_shown_which_no_contributor_claims(world: PlanningWorld, stored: str) -> None:
+def test_a_disputed_value_that_no_contributor_claims_is_unclaimed(world: PlanningWorld, stored: str) -> None:
     world.put("instance", "g", "i", note=stored)
     world.book.replace(A, [PropertyClaim(INSTANCE, "note", "one")])
     world.book.replace(B, [PropertyClaim(INSTANCE, "note", "two")])
@@ -76,7 +76,7 @@ def test_of_disputed_values_that_is_shown_which_no_contributor_claims(world: Pla
 
 
 @pytest.mark.parametrize("stored", [1, 2, 3])
-def test_of_disputed_attributes_that_is_shown_which_no_contributor_claims(world: PlanningWorld, stored: int) -> None:
+def test_a_disputed_attribute_that_no_contributor_claims_is_unclaimed(world: PlanningWorld, stored: int) -> None:
     other = Name("instance", ("g", "other"))
     key = world.put("instance", *other.fq_name)
     world.put("instance", "g", "i", references={"instance": [(key, struct("Weight", weight=stored))]})

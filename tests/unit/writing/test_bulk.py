@@ -121,7 +121,7 @@ async def test_one_object_is_never_twice_in_a_batch(api: ToyApi, write: HttpWrit
     assert sum(len(uuids(sent)) for sent in api.writes) == 12
 
 
-async def test_a_rejected_batch_is_halved_until_the_guilty_one_is_alone(api: ToyApi, write: HttpWriteService) -> None:
+async def test_a_rejected_batch_is_halved_until_the_bad_item_is_alone(api: ToyApi, write: HttpWriteService) -> None:
     api.rule = rejecting(reject(403, "u037 is not allowed"), "u037")
     results = await outcomes(creates(write, 100))
     guilty = results.pop(37)
@@ -156,7 +156,7 @@ async def test_those_that_the_server_names_are_taken_out_one_by_one(api: ToyApi,
     assert len(api.writes) == 3 + 1
 
 
-async def test_a_batch_whose_items_are_all_guilty_costs_one_request_each(api: ToyApi, write: HttpWriteService) -> None:
+async def test_a_batch_of_only_bad_items_costs_one_request_each(api: ToyApi, write: HttpWriteService) -> None:
     api.rule = naming(*(f"u{number:03}" for number in range(100)))
     assert {type(result) for result in await outcomes(creates(write, 100))} == {Conflict}
     assert len(api.writes) == 100
@@ -190,7 +190,7 @@ async def test_a_server_error_fails_the_whole_batch_though_it_names_an_item(
     assert len(api.writes) == 1
 
 
-async def test_a_conflict_in_a_batch_is_the_guilty_ones_alone(api: ToyApi, write: HttpWriteService) -> None:
+async def test_a_conflict_in_a_batch_concerns_only_its_own_item(api: ToyApi, write: HttpWriteService) -> None:
     api.rule = rejecting(reject(412, "access_list/u003 is at 12, not at 7"), "u003", "u009")
     results = await outcomes(creates(write, 20))
     assert [number for number, result in enumerate(results) if isinstance(result, Conflict)] == [3, 9]

@@ -30,7 +30,7 @@ async def test_it_records_every_operation_in_order_and_acknowledges() -> None:
     assert dry.operations == [create(), update(), add, remove, delete()]
 
 
-async def test_it_gives_no_numbers_but_notes_the_wish() -> None:
+async def test_a_dry_run_allocates_nothing_and_records_the_request() -> None:
     dry = DryRun()
     with pytest.raises(Rejected, match="dry run"):
         await dry.allocate("numbers", "main/u/rt")

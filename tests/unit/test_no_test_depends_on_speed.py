@@ -29,7 +29,7 @@ def modules() -> list[tuple[Path, ast.Module]]:
     return [(path, ast.parse(text)) for path, text in texts if about.search(text)]
 
 
-def test_whoever_waits_for_a_condition_waits_long_enough() -> None:
+def test_every_wait_for_a_condition_is_long_enough() -> None:
     short = [
         f"{path}:{call.lineno}: ends after {end:g} s; use tests.support.waiting.PATIENCE"
         for path, module in modules()

@@ -119,7 +119,7 @@ async def test_when_the_users_resource_goes_that_of_the_annotation_comes_back() 
 
 
 @pytest.mark.parametrize("first", ["echo", "other"])
-async def test_of_two_carriers_the_first_by_name_counts_whichever_came_first(first: str) -> None:
+async def test_the_first_of_two_carriers_by_name_counts_whichever_was_created_first(first: str) -> None:
     carriers = {"echo": carrier(ONE), "other": carrier(ONE.replace("/two/", "/other/"), name="other")}
     found = await gate(carriers.pop(first))
     await found.apply(*carriers.values())

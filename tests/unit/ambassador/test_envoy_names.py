@@ -80,6 +80,6 @@ async def test_a_clusters_name_is_found_without_looking_at_all() -> None:
     assert found == [("envoy_cluster", "cluster_echo_80-1f")]
 
 
-async def test_of_a_kind_that_is_given_only_its_own_elements_are_meant() -> None:
+async def test_a_given_kind_limits_the_meaning_to_its_elements() -> None:
     assert await _meant("orders", "envoy_route") == ["envoy_route c"]
     assert await _meant("orders", "mapping") == []

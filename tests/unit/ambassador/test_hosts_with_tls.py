@@ -88,7 +88,7 @@ async def test_a_context_of_another_gateway_is_none_of_ours(pems: Pems) -> None:
     assert gate.problems() == [("host", "gate:shop", "NoTLSContext")]
 
 
-async def test_whoever_reads_contexts_and_listeners_stands_in_the_reaction_map(pems: Pems) -> None:
+async def test_every_reader_of_contexts_and_listeners_is_in_the_reaction_map(pems: Pems) -> None:
     settings = context("shop-context", secret="cert")
     gate = await MemoryGateway().apply(pems.secret(), settings, https(), https("later"), tls_host("shop", "*"))
     await gate.service.update(context("shop-context", secret="cert", min_tls_version="v1.2"))
@@ -129,7 +129,7 @@ async def test_names_that_tls_clients_cant_be_distinguished_by_are_closed(pems: 
         assert list(gate.virtual_hosts()) == [f"gate/https|cleartext:{hostname}"]
 
 
-async def test_whoever_asks_for_certificates_has_routes_that_nobody_else_reaches(pems: Pems) -> None:
+async def test_a_host_that_requires_certificates_has_routes_that_nobody_else_reaches(pems: Pems) -> None:
     guarded = tls_host("guarded", "a.example", tls={"cert_required": True, "ca_secret": "ca"})
     gate = await MemoryGateway().apply(
         pems.secret(), secret("ca", tls_crt=pems.authority), https(), guarded, tls_host("all", "*")

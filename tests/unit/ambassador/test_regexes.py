@@ -89,7 +89,7 @@ def test_a_size_is_never_larger_than_that_of_the_program_of_re2(pattern: str, pr
     assert shape(pattern).size <= program
 
 
-def test_of_several_branches_the_largest_counts() -> None:
+def test_the_largest_of_several_branches_counts() -> None:
     assert shape("(?:ab|abcde|x){2}").size == 10
 
 

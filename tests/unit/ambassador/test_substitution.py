@@ -53,6 +53,6 @@ def test_a_log_may_show_the_gateway_and_a_header_may_not() -> None:
     assert mistake("%ENVIRONMENT(HOME)%", HEADER_COMMANDS)
 
 
-def test_formats_in_json_are_looked_at_at_any_depth() -> None:
+def test_formats_in_json_are_checked_at_any_depth() -> None:
     assert mistake_in(JSON_FORMAT) == ""
     assert "'%XYZ%'" in mistake_in({"a": [{"b": "%XYZ%"}], "c": 1})

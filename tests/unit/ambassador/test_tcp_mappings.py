@@ -69,7 +69,7 @@ async def test_a_weight_too_much_is_reported_on_the_one_that_has_it() -> None:
     assert found.problems() == [("tcp_mapping", f"{NAMESPACE}:b", "WeightOver100")]
 
 
-async def test_who_gets_no_connections_is_reported() -> None:
+async def test_a_mapping_without_connections_is_reported() -> None:
     found = await gate(tcp_mapping("a", weight=100), tcp_mapping("b"))
     assert proxy(*chains(found))["cluster"].startswith("cluster_a_")
     assert found.problems() == [("tcp_mapping", f"{NAMESPACE}:b", "NoConnections")]
@@ -82,7 +82,7 @@ async def test_an_idle_timeout_that_is_none_is_left_out_and_reported(written: st
     assert found.problems() == [("tcp_mapping", f"{NAMESPACE}:orders", "InvalidIdleTimeout")]
 
 
-async def test_of_different_idle_timeouts_the_first_counts() -> None:
+async def test_the_first_of_different_idle_timeouts_counts() -> None:
     found = await gate(tcp_mapping("a", idle_timeout_ms="1000"), tcp_mapping("b", idle_timeout_ms="2000"))
     assert proxy(*chains(found))["idle_timeout"] == "1.000s"
     assert found.problems() == [("tcp_mapping", f"{NAMESPACE}:b", "DiffersFromGroup")]

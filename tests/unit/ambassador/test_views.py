@@ -55,7 +55,7 @@ def test_a_connection_is_found_where_equal_filters_of_a_listener_stand_once() ->
 
 
 @pytest.mark.parametrize("case", list(cases("ambassador")), ids=lambda case: str(case.name))
-def test_every_element_that_golden_cases_make_can_be_looked_at(case: Case) -> None:
+def test_every_element_of_the_golden_cases_can_be_viewed(case: Case) -> None:
     document = case.document()
     objects: dict[str, dict[str, dict[str, Any]]] = {}
     for element in document["resources"]:

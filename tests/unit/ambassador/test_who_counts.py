@@ -228,7 +228,7 @@ def upstream_context(namespace: str, sni: str) -> dict[str, Any]:
     return manifest("TLSContext", "up", {"sni": sni}, namespace)
 
 
-async def test_of_contexts_elsewhere_that_of_the_gateways_namespace_counts() -> None:
+async def test_the_context_of_the_gateways_namespace_precedes_those_elsewhere() -> None:
     contexts = [upstream_context("infra", "a.example"), upstream_context("default", "b.example")]
     gate = await MemoryGateway().apply(*contexts, mapping("m", hostname="*", tls="up"), host("all", "*"), listener())
     (cluster,) = gate.elements("envoy_cluster").values()

@@ -143,9 +143,7 @@ async def test_the_older_of_two_has_the_name_and_the_younger_inherits_it(api: Ap
         assert await named(api, "virtual_network", *PROJECT, "foreign") == younger
 
 
-async def test_of_two_resources_that_one_transaction_wrote_with_one_name_one_keeps_it(
-    api: Api, store: MemoryStore
-) -> None:
+async def test_one_of_two_resources_from_one_transaction_keeps_their_name(api: Api, store: MemoryStore) -> None:
     project = await api.by_name("project", *PROJECT)
     below = {"fq_name": [*PROJECT, "foreign"], "parent_type": "project", "parent_uuid": project["uuid"]}
     twins = [NETWORK.format(number) for number in (2, 1)]

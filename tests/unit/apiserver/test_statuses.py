@@ -136,7 +136,7 @@ async def test_a_batch_carries_statuses(server: ApiServer) -> None:
     assert (found["status"], found["status_claims"]) == ({"state": "red"}, {"one": ["state"]})
 
 
-async def test_who_is_no_compiler_leaves_what_compilers_claim(server: ApiServer) -> None:
+async def test_a_write_by_others_leaves_the_items_that_compilers_claim(server: ApiServer) -> None:
     policy = Policy(mode=Mode.CLOUD_ADMIN, compiler_users=frozenset({"compiler"}))
     guarded = ApiServer(server.store, server.schema, source=Clock(), policy=policy)
     key = await made(server)

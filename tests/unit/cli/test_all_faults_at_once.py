@@ -58,7 +58,7 @@ def test_everything_that_admission_rejects_is_reported_at_once(
     assert f"{files[1]}:4: virtual_network default-domain:nowhere:n: there is no project" in ended.err
 
 
-def test_the_rest_is_compiled_if_that_is_asked_for(intentc: Intentc, files: tuple[Path, Path, Path]) -> None:
+def test_compile_keeps_going_on_request(intentc: Intentc, files: tuple[Path, Path, Path]) -> None:
     ended = intentc("compile", "--keep-going", *map(str, files))
     assert ended.code == Exit.HELD
     assert "default-domain:p:ok:ingress-access-control-list" in ended.out

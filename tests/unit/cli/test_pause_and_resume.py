@@ -84,7 +84,7 @@ def test_without_a_compiler_the_directive_is_put_and_that_is_said(
     assert ended.err == f"no compiler answers at {NOBODY}; the directive is stored, and takes effect when one runs\n"
 
 
-def test_who_does_not_wait_asks_no_compiler(
+def test_pause_without_wait_asks_no_compiler(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, red: str
 ) -> None:
     connected.status = []

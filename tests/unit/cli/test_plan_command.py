@@ -149,7 +149,7 @@ def test_what_stands_beside_the_changes_is_reported_too() -> None:
     ]
 
 
-def test_who_creates_and_who_completes_count_once() -> None:
+def test_creator_and_completer_of_an_object_count_once() -> None:
     one, other = Change("create", "project", "d:p", None), Change("update", "project", "d:p", None)
     again = Change("delete", "project", "d:p", "1")
     assert summary_of([one, other]) == summary_of([one])

@@ -98,7 +98,7 @@ def test_what_somebody_else_wrote_meanwhile_is_read_again_and_nothing_of_theirs_
     assert objects.annotations(uuids[2]) == [OTHER, released()]
 
 
-def test_a_rejected_object_holds_up_no_other_and_is_reported_in_the_end(intentc: Intentc, objects: Objects) -> None:
+def test_a_rejected_object_delays_no_other_and_is_reported_at_the_end(intentc: Intentc, objects: Objects) -> None:
     uuids = [objects.put(f"target:1:{number}", mark()) for number in range(5)]
     objects.rejected = {uuids[2]}
     ended = intentc("release", "--all")

@@ -77,7 +77,7 @@ def test_more_rows_than_one_page_holds_are_asked_for_page_by_page(intentc: Inten
 
 
 @pytest.mark.usefixtures("compiler")
-def test_all_of_them_leave_nothing_to_say(intentc: Intentc) -> None:
+def test_showing_all_rows_prints_no_note(intentc: Intentc) -> None:
     ended = intentc("show", "routes", "--limit", "5000")
     assert (len(ended.out.splitlines()), ended.err) == (1201, "")
 

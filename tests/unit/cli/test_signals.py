@@ -130,7 +130,7 @@ async def test_a_terminal_that_went_before_ends_the_block(monkeypatch: pytest.Mo
     assert scope.cancelled_caught
 
 
-def test_who_ignores_hang_ups_already_goes_on_doing_so() -> None:
+def test_a_process_that_ignores_sighup_keeps_ignoring_it() -> None:
     former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         process_edges.heed()

@@ -90,7 +90,7 @@ def test_a_target_that_a_user_gave_comes_from_the_reference() -> None:
     assert why.startswith("lr route_target_refs[target:1:1] + lr virtual_machine_interface_refs")
 
 
-def test_who_asks_why_gets_the_same_claims_and_problems() -> None:
+def test_explaining_yields_the_same_claims_and_problems() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn", route_target_list=["target:1:1"])
     router = tenant.router("lr", tenant.interface("i", network))

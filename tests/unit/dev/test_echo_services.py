@@ -21,7 +21,7 @@ def annotated(name: str, address: object) -> dict[str, Any]:
     return {"fq_name": ["sample", name], "annotations": {"key_value_pair": [{"key": ANNOTATION, "value": address}]}}
 
 
-def test_who_asks_for_a_server_gets_one_of_his_name() -> None:
+def test_a_requested_echo_server_has_the_requested_name() -> None:
     assert wanted([annotated("blue", "127.0.0.1:8001"), annotated("green", "[::1]:8002")]) == [
         Echo("blue", "127.0.0.1:8001"),
         Echo("green", "[::1]:8002"),

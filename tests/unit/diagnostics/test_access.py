@@ -71,7 +71,7 @@ async def test_without_the_token_nothing_is_reported_not_even_what_there_is(path
 @pytest.mark.parametrize(
     "authorization", [f"Bearer {TOKEN}", f"bearer {TOKEN}", basic(f"anybody:{TOKEN}"), basic(f":{TOKEN}")]
 )
-async def test_who_shows_the_token_is_let_in(authorization: str) -> None:
+async def test_a_request_with_the_token_is_allowed(authorization: str) -> None:
     async with served(with_token()) as url:
         assert await status_of(url, authorization=authorization) == 200
 
@@ -93,7 +93,7 @@ async def test_who_shows_the_token_is_let_in(authorization: str) -> None:
         "Basic /w==",
     ],
 )
-async def test_who_shows_another_one_is_not(authorization: str) -> None:
+async def test_a_request_with_another_token_is_rejected(authorization: str) -> None:
     async with served(with_token()) as url:
         assert await status_of(url, authorization=authorization) == 401
 

@@ -139,7 +139,7 @@ async def test_views_are_for_reading_only(path: str) -> None:
     ]
 
 
-async def test_who_has_no_results_has_no_views() -> None:
+async def test_a_process_without_a_reader_has_no_views() -> None:
     async with (
         running_diagnostics(ObservedCompiler(), "127.0.0.1", 0) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,

@@ -124,7 +124,7 @@ async def test_lines_come_as_they_are_written_with_their_sequence_as_id() -> Non
         assert [(await stream.next())[2] for _ in range(2)] == ["4", "5"]
 
 
-async def test_who_says_where_he_was_is_reported_what_came_since() -> None:
+async def test_a_follower_with_a_position_gets_the_later_lines() -> None:
     async with served(Growing()) as http, following(http, "/events?only=line&after=1") as stream:
         assert [(await stream.next())[1]["sequence"] for _ in range(2)] == [2, 3]
 
@@ -142,7 +142,7 @@ async def test_a_follower_ahead_of_the_journal_begins_anew() -> None:
         assert (await stream.next())[1]["sequence"] == 1
 
 
-async def test_who_was_away_for_long_is_reported_the_last_lines_only() -> None:
+async def test_a_follower_after_a_long_absence_gets_only_the_last_lines() -> None:
     answered = Growing()
     answered.add(*(line(number) for number in range(4, MOST_BACK + 100)))
     async with served(answered) as http, following(http, "/events?only=line&after=1") as stream:

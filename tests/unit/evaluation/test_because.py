@@ -146,7 +146,7 @@ def test_endless_reasons_are_cut_off_and_not_requested_until_the_next_run() -> N
     assert asked == [True, False, True]
 
 
-def test_who_holds_everybody_up_only_when_asked_is_cut_off_soon() -> None:
+def test_an_intent_that_is_slow_only_when_explaining_is_interrupted_soon() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:

@@ -79,7 +79,7 @@ def waits(self: Any, ctx: Any) -> Iterable[Any]:
 
 
 @pytest.mark.parametrize(("evaluate", "reasons"), [(fails, ["EvaluationFailed"]), (holds, ["OnHold"]), (waits, [])])
-def test_an_evaluation_that_does_not_complete_holds_up_no_end(evaluate: Any, reasons: list[str]) -> None:
+def test_an_incomplete_evaluation_delays_no_end(evaluate: Any, reasons: list[str]) -> None:
     outcome = run(evaluate)
     assert (outcome.status, outcome.claims) == (Status.ENDING, (CLAIM,))
     assert [problem.reason for problem in outcome.problems] == reasons

@@ -88,7 +88,7 @@ async def test_what_only_the_spec_says_is_read_apart_from_metadata(looking: Call
     ]
 
 
-async def test_who_reads_the_whole_map_hears_of_each_key(looking: Callable[[Look], Looking]) -> None:
+async def test_a_reader_of_the_whole_map_is_affected_by_each_key(looking: Callable[[Look], Looking]) -> None:
     found = await started(looking, lambda view: dict(view.metadata.labels), labels={"a": "b"})
     assert await found.seen_after(web(labels={"a": "b", "c": "d"}), web(labels={"a": "b", "c": "d"})) == [
         {"a": "b", "c": "d"}

@@ -109,7 +109,7 @@ async def test_the_evaluation_of_this_process_is_the_latest_though_another_s_clo
     ]
 
 
-def test_of_a_history_that_is_too_long_the_newest_lines_stay() -> None:
+def test_a_history_that_is_too_long_keeps_its_newest_lines() -> None:
     answer = defaultdict(list, history=[f"{number:02}" * 10_000 for number in range(16)])
     assert [line[:2] for line in _fitting(answer)["history"]] == [f"{number:02}" for number in range(8, 16)]
 
@@ -138,7 +138,7 @@ async def until(event: threading.Event) -> None:
             await anyio.sleep(0.01)
 
 
-async def test_who_waits_for_a_read_that_hangs_can_be_cancelled(
+async def test_a_task_that_waits_for_a_hanging_read_can_be_cancelled(
     box_system: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intentc.inspection.history._WAIT", 9 * PATIENCE)

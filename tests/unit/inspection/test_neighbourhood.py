@@ -100,7 +100,7 @@ async def test_only_the_kinds_that_are_named_are_shown_and_gone_over() -> None:
     assert names(found) == ["0 input toy_pod shop:one", "1 input toy_service shop:web"]
 
 
-async def test_of_a_hub_every_kind_has_its_share_and_two_looks_are_the_same() -> None:
+async def test_every_kind_near_a_hub_has_its_share_and_the_answer_is_stable() -> None:
     pods = [
         {"kind": "toy_pod", "data": {"fq_name": ["shop", f"p{number:04}"], "metadata": {"labels": {"app": "web"}}}}
         for number in range(600)

@@ -85,7 +85,7 @@ async def test_the_resource_above_it_is_not_there(box_system: BoxSystem) -> None
     assert answer["waiting_for"] == []
 
 
-async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(system: ContrailSystem) -> None:
+async def test_none_of_several_possible_parent_kinds_is_assumed(system: ContrailSystem) -> None:
     await system.create("network_policy", "blue:pol")
     answer = await why(system.offline.engine, "access_control_list", "default-domain:blue:pol:list")
     assert answer["summary"] == (

@@ -45,7 +45,7 @@ async def test_what_has_no_outputs_of_its_own_says_that_others_depend_on_it() ->
     assert summary_of({**answer, **counts, "needed_by_total": 0}, 0) == "It is compiled: nothing follows from it alone."
 
 
-async def test_of_a_group_that_nobody_else_names_nothing_else_needs_it(system: ContrailSystem) -> None:
+async def test_nothing_else_needs_a_group_that_nobody_names(system: ContrailSystem) -> None:
     answer = await why(system.offline.engine, "security_group", "database")
     assert (answer["needed_by"], answer["needed_by_total"]) == ([], 0)
 

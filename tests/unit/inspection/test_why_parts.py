@@ -175,7 +175,7 @@ async def test_what_a_held_intent_made_keeps_its_parts(box_system: BoxSystem) ->
     assert [reason.sources for reason in reported["content"]] == [(Source("box", "a"),)]
 
 
-async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(box_system: BoxSystem) -> None:
+async def test_objects_of_a_held_intent_still_lead_to_it_after_a_restart(box_system: BoxSystem) -> None:
     """What it had claimed is unknown; the mark shows the object's owner."""
     await box_system.boxes("a")
     await box_system.change("a", text="fail")

@@ -38,7 +38,7 @@ async def test_what_is_as_it_should_be_is_in_order_and_waits_for_nothing(box_sys
         assert (answer["state"], answer["waiting_for"], answer["exists"]) == ("as desired", [], True)
 
 
-async def test_what_has_changed_and_was_not_looked_at_is_queued(box_system: BoxSystem) -> None:
+async def test_a_change_that_was_not_evaluated_yet_is_queued(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
     box_system.engine.reevaluate([await box_system.key("box", "a")])
     assert await state(box_system, "box", "a") == "queued"

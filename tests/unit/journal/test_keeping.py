@@ -188,7 +188,7 @@ async def test_lines_of_a_void_past_are_neither_kept_nor_counted_as_lost(journal
 
 
 @pytest.mark.parametrize("at_the_end", [False, True])
-async def test_of_what_follows_a_restore_nothing_counts_as_lost(journalled: KeptJournal, at_the_end: bool) -> None:
+async def test_lines_that_a_restore_voids_do_not_count_as_lost(journalled: KeptJournal, at_the_end: bool) -> None:
     journalled.add(1, 2)
     journalled.journal.clear(revision=1)
     journalled.add(2, 3)

@@ -17,7 +17,7 @@ from tests.unit.leading.virtual_time import now
 pytestmark = pytest.mark.anyio
 
 
-async def test_of_two_candidates_exactly_one_leads(store: FaultyStore) -> None:
+async def test_exactly_one_of_two_candidates_leads(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         await anyio.sleep(10 * TTL)
         assert first.leads
@@ -68,7 +68,7 @@ async def test_resigning_takes_two_seconds_at_most_though_the_store_is_slower(st
         first.line.slow = False
 
 
-async def test_who_has_resigned_does_not_stand_again(store: FaultyStore) -> None:
+async def test_a_resigned_leader_does_not_stand_again(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         await first.election.resign()
         await first.election.resign()
@@ -78,7 +78,7 @@ async def test_who_has_resigned_does_not_stand_again(store: FaultyStore) -> None
         assert await leader_item(store) is None
 
 
-async def test_who_resigns_before_it_runs_never_leads(store: FaultyStore) -> None:
+async def test_a_candidate_that_resigns_before_it_runs_never_leads(store: FaultyStore) -> None:
     candidate = Candidate(store, "a")
     await candidate.election.resign()
     async with anyio.create_task_group() as group:

@@ -48,7 +48,7 @@ async def test_another_installation_is_rejected_and_learns_who_holds_the_path(st
     assert rejected.value.holder == "one"
 
 
-async def test_of_two_that_start_at_once_one_gets_the_path(store: FaultyStore) -> None:
+async def test_one_of_two_that_start_together_gets_the_path(store: FaultyStore) -> None:
     rejected: list[str] = []
 
     async def start(installation: str) -> None:
@@ -194,7 +194,7 @@ async def test_an_installation_may_get_more_compilers_but_not_a_process_with_oth
         await claim_path(store, "contrail", "one", ["e"], "third")
 
 
-async def test_of_several_that_claim_at_once_nobody_is_lost(store: FaultyStore) -> None:
+async def test_concurrent_claims_lose_none_of_the_claimants(store: FaultyStore) -> None:
     async with anyio.create_task_group() as group:
         for name in ("one", "two", "three"):
             group.start_soon(claim_path, store, "contrail", name, [f"of {name}"], "process")

@@ -92,7 +92,7 @@ async def test_caught_up_is_who_has_applied_the_last_write_under_the_prefix(stor
     assert await caught_up(store, "/contrail/", last) == 0
 
 
-async def test_writes_elsewhere_leave_nobody_behind(store: FaultyStore) -> None:
+async def test_writes_below_other_prefixes_leave_nobody_behind(store: FaultyStore) -> None:
     last = (await store.transaction([], [Put("/contrail/a", b"")])).revision
     await store.transaction([], [Put("/intentc/test/heartbeat/a", b"")])
     assert await caught_up(store, "/contrail/", last) == 0

@@ -81,7 +81,7 @@ def test_a_bad_declaration_is_rejected(write: Write, kinds: str, thing: str, mes
         load_schema("toy", directories=[schemas(write, kinds, thing=thing)])
 
 
-def test_of_a_pod_is_stored_what_is_declared() -> None:
+def test_only_the_declared_fields_of_a_pod_are_stored() -> None:
     container: dict[str, Any] = {
         "name": "web",
         "image": "web:1",

@@ -104,7 +104,7 @@ def test_an_absent_read_is_covered_by_a_map_that_leads_from_its_kind() -> None:
     assert found.missing == ()
 
 
-def test_who_reads_itself_needs_no_reaction() -> None:
+def test_an_intent_that_reads_itself_needs_no_reaction() -> None:
     reads = [name_read("net", ("a",)), index_read("net", "all", "")]
     assert coverage(world(NOTHING, put("net", "a", 1), net__a=reads)).missing == ()
 
@@ -149,7 +149,7 @@ def test_an_edge_whose_walks_reach_no_reader_was_walked_and_is_idle() -> None:
     assert use.source.endswith(":1")
 
 
-def test_who_trusts_the_map_needs_each_edge_that_leads_there() -> None:
+def test_an_intent_that_trusts_the_map_needs_each_edge_that_leads_to_it() -> None:
     reactions = "intent-compiler: {policy: {self: [net]}, net: {policy: []}}\n"
     assert idle(coverage(world(reactions, NET_TO_POLICY, POLICY, trusting="net", net__a=[]))) == []
 
@@ -183,7 +183,7 @@ def test_without_its_idle_edges_a_map_covers_the_same_world() -> None:
     assert coverage(found, smaller).missing == ()
 
 
-def test_another_map_is_looked_at_in_the_same_world() -> None:
+def test_another_map_is_compared_in_the_same_world() -> None:
     found = world(CHAIN, NET_TO_POLICY, POLICY, net__a=[object_read(key("policy/p"))])
     assert coverage(found).missing == ()
     assert pairs(coverage(found, load(NOTHING))) == [("net", "policy", 1)]

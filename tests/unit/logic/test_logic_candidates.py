@@ -29,7 +29,7 @@ def evaluated(world: Service, intent: str, *reads: Read) -> Affected:
     return world.evaluated(key(intent), frozenset(reads), (), complete=True)
 
 
-def test_everything_is_to_be_looked_at_after_the_first_snapshot() -> None:
+def test_everything_is_a_candidate_after_the_first_snapshot() -> None:
     world = service()
     affected = world.apply(snapshot(put("net", "a", 1), put("policy", "p", 2), put("port", "x", 3)))
     assert affected.jobs == {

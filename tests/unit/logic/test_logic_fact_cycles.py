@@ -207,7 +207,7 @@ def test_a_fact_intent_that_appears_and_disappears_by_itself_is_a_cycle() -> Non
     assert key("net/a") in world.held
 
 
-def test_cycles_that_share_an_intent_come_to_rest_together() -> None:
+def test_cycles_that_share_an_intent_end_together() -> None:
     world = FactWorld(
         hub=(("fa", "fb", "fc"), lambda facts: {"hub": max(facts.values()) + 1}),
         a=plus_one("hub", "fa"),

@@ -25,7 +25,7 @@ def test_a_malformed_value_is_a_problem_with_key_and_revision(world: Service) ->
     assert set(world.held) == keys("net/bad")
 
 
-def test_it_holds_up_nobody_else(world: Service) -> None:
+def test_a_held_intent_delays_no_other(world: Service) -> None:
     affected = world.apply(snapshot(broken("net", "bad", 4), put("net", "good", 5)))
     assert key("net/good") in affected.jobs
     assert world.resource(key("net/good")) is not None

@@ -68,7 +68,7 @@ def test_a_kind_without_sensitive_fields_has_none() -> None:
     assert (kind.sensitive, sensitive_texts(found)) == ((), set())
 
 
-def test_of_two_secrets_the_longer_one_goes_first() -> None:
+def test_the_longer_of_two_secrets_is_replaced_first() -> None:
     assert without(["abcd", "abcdef"], "abcdef abcd") == f"{CONCEALED} {CONCEALED}"
 
 

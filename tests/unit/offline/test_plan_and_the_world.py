@@ -144,7 +144,7 @@ async def revision_of(system: PlannedSystem, key: Key) -> int:
     return (await system.offline.store.range(f"/{PATH}/{key.kind}/{key.uuid}")).items[0].mod_revision
 
 
-async def test_who_lets_go_is_changed_by_people_and_the_rest_follows(tenant: PlannedSystem) -> None:
+async def test_a_plan_counts_dropped_references_as_changes_by_people(tenant: PlannedSystem) -> None:
     remove_references = Input(delete=True, kind="security_group", names=("web",), remove_references=True)
     before, numbers = await tenant.world(), await tenant.numbers()
     planned = await tenant.plan(remove_references)

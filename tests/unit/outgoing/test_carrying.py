@@ -62,7 +62,7 @@ def test_an_object_that_somebody_else_made_is_neither_changed_nor_deleted() -> N
     assert next_step(ending, live(one, ours=False), None) is Step.RELEASE
 
 
-def test_of_an_object_that_somebody_else_made_only_that_is_kept() -> None:
+def test_a_foreign_object_is_observed_only_as_taken() -> None:
     one = wanted()
     theirs = live(one, ours=False, status={"conditions": [{"type": "Available", "status": "True"}]})
     found = observed_fields(one, theirs, None, "rename it")

@@ -165,7 +165,7 @@ async def test_a_new_leader_writes_only_what_differs_and_removes_what_ended() ->
     assert await system.revision() == before + 2, "two removals"
 
 
-async def test_who_does_not_lead_writes_nothing() -> None:
+async def test_a_standby_writes_no_reports() -> None:
     system = _System()
     system.may_write = False
     system.report("shop:web", LOST)
@@ -261,7 +261,7 @@ async def test_a_report_that_somebody_removed_is_written_again() -> None:
 
 
 @pytest.mark.parametrize("led_before", [True, False])
-async def test_who_does_not_lead_keeps_no_list_of_what_changed(led_before: bool) -> None:
+async def test_a_standby_keeps_no_list_of_changes(led_before: bool) -> None:
     system = _System()
     system.may_write = led_before
     await system.pass_seconds(1)

@@ -173,7 +173,7 @@ async def test_a_reaction_that_goes_concerns_nobody_who_does_not_trust_the_map(w
     assert RUNS == []
 
 
-async def test_who_trusts_the_map_is_evaluated_again_however_its_ways_change(workshop: Workshop) -> None:
+async def test_an_intent_that_trusts_the_map_is_reevaluated_after_any_change_of_its_edges(workshop: Workshop) -> None:
     assert await workshop.reload(FURTHER)
     assert RUNS == ["room cellar"]
     assert await workshop.reload(FIRST)

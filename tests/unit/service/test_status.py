@@ -109,7 +109,7 @@ async def test_the_role_is_reported(reported: Reported, leadership: Leadership |
     assert reported.status(leadership)["role"] == role
 
 
-async def test_who_only_observes_is_an_observer_whoever_leads(box_system: BoxSystem, reported: Reported) -> None:
+async def test_an_observing_process_is_an_observer_whoever_leads(box_system: BoxSystem, reported: Reported) -> None:
     box_system.engine.withhold(OBSERVING, "--observe")
     assert reported.status(None)["role"] == "observer"
 

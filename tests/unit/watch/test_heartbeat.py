@@ -85,7 +85,7 @@ async def test_a_beat_that_can_not_be_written_is_logged_once(
     assert caplog.text.count("can't be written") == 1
 
 
-async def test_the_beat_of_a_process_that_ends_in_order_is_taken_away(store: FaultyStore) -> None:
+async def test_a_process_that_ends_in_order_removes_its_heartbeat(store: FaultyStore) -> None:
     async with reading(store, heartbeat=FAST) as reader, anyio.create_task_group() as tasks:
         tasks.start_soon(reader.source.run_heartbeat)
         await until(lambda: reader.source.counters.heartbeats_put >= 1)

@@ -32,7 +32,7 @@ def warned(answer: httpx2.Response) -> list[str]:
     ("validation", "fields"),
     [("Ignore", []), ("Warn", ["metadata.unknown", "spec.retry_policy.retry_om", "spec.weigth"])],
 )
-async def test_unknown_fields_are_left_out_if_the_client_wishes(
+async def test_unknown_fields_are_left_out_if_the_client_requests_it(
     kube: httpx2.AsyncClient, verb: str, validation: str, fields: list[str]
 ) -> None:
     made = await kube.post(
@@ -64,7 +64,7 @@ async def test_a_strict_client_gets_all_unknown_fields_with_suggestions(kube: ht
 
 
 @pytest.mark.parametrize("verb", ["create", "update", "patch"])
-async def test_without_a_wish_the_first_unknown_field_is_invalid(kube: httpx2.AsyncClient, verb: str) -> None:
+async def test_without_a_request_the_first_unknown_field_is_invalid(kube: httpx2.AsyncClient, verb: str) -> None:
     made = await kube.post(f"{MAPPINGS}?fieldValidation=Ignore", json=mapping())
     metadata = {**made.json()["metadata"], "finalizer": ["x.io/y"]}
     changed = {**made.json(), "metadata": metadata}
@@ -89,7 +89,7 @@ async def test_without_a_wish_the_first_unknown_field_is_invalid(kube: httpx2.As
         ("Often", 422, []),
     ],
 )
-async def test_of_a_service_only_metadata_can_be_unknown(
+async def test_only_metadata_of_a_service_can_have_unknown_fields(
     kube: httpx2.AsyncClient, validation: str, code: int, fields: list[str]
 ) -> None:
     body = {"metadata": {"name": "s", "unknown": "x"}, "spec": {"sessionAffinity": "None"}}

@@ -60,7 +60,7 @@ def test_a_search_fails_if_the_document_is_rejected_without_all_owners() -> None
     assert search.has_failed and search.found is None
 
 
-def test_of_two_rejected_owners_the_one_with_precedence_is_found_first() -> None:
+def test_the_rejected_owner_with_precedence_is_found_first() -> None:
     search = OwnerSearch(["a", "b", "c", "d"])
     while search.found is None:
         search.learn(was_accepted={"b", "d"} <= search.left_out)

@@ -66,7 +66,7 @@ class _Picky(PublishedSystem):
 
 
 @pytest.mark.parametrize("count", [1, 10, 50])
-async def test_records_that_the_api_server_rejects_hold_up_no_document_and_no_other_record(count: int) -> None:
+async def test_a_rejected_record_delays_no_document_and_no_other_record(count: int) -> None:
     system = _Picky()
     denied = [ingress(f"denied-{number}", rule(f"n{number}.test", TO_CART)) for number in range(count)]
     await system.start(service("cart"), endpoint_slice("cart", "10.0.0.1"), FIRST, SECOND, *denied)

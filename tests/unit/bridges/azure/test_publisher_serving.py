@@ -66,7 +66,7 @@ def test_the_first_document_waits_until_a_moment_brought_no_change(*, is_first: 
     assert collected.until == 6.0
 
 
-def test_a_compiler_that_never_rests_does_not_hold_up_the_first_document() -> None:
+def test_a_compiler_that_is_never_idle_does_not_delay_the_first_document() -> None:
     collected = CollectedChanges(1.0)
     for tenth in range(200):
         collected.add(tenth / 10, is_first=True)
@@ -124,7 +124,7 @@ async def test_a_record_that_etcd_never_shows_ends_the_pass(system: PublishedSys
             await bridge._until_shown(1_000_000)
 
 
-async def test_nothing_is_published_until_the_objects_of_a_restored_store_rest(system: PublishedSystem) -> None:
+async def test_nothing_is_published_until_the_objects_of_a_restored_store_are_stable(system: PublishedSystem) -> None:
     async with served(system, quiet_seconds=10 * PATIENCE) as bridge:
         await until(lambda: bridge.last.state == "Applied")
         listing = await list_all(system.offline.store, Layout.of("/contrail/"), lambda key: None)

@@ -433,7 +433,7 @@ async def test_status_of_ours_is_written_to_the_cluster_and_taken_back_over_a_re
 
 
 @pytest.mark.parametrize("count", [1, 10, 50])
-async def test_statuses_and_finalizers_that_the_cluster_denies_hold_up_no_other(world: _World, count: int) -> None:
+async def test_denied_statuses_and_finalizers_delay_no_other(world: _World, count: int) -> None:
     denied = [f"denied-{number}" for number in range(count)]
     for name in (*denied, "quote"):
         world.cluster.put(MAPPINGS, _mapping(name))

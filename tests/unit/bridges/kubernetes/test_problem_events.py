@@ -139,7 +139,7 @@ async def test_an_object_that_was_not_listed_yet_is_reported_once_it_is() -> Non
     assert system.reported == [("u", "a")]
 
 
-async def test_who_does_not_lead_reports_nothing() -> None:
+async def test_a_standby_reports_nothing() -> None:
     system = _System()
     system.problems, system.leads = {KEY: _notes("a")}, False
     await system.look()
@@ -184,7 +184,7 @@ async def test_denied_events_delay_no_other_of_their_namespace(denied: int) -> N
     assert [uid for uid, _ in system.reported] == [f"u{denied}"]
 
 
-async def test_an_event_at_which_the_cluster_fails_holds_up_no_other_of_its_namespace() -> None:
+async def test_a_failing_event_delays_no_other_of_its_namespace() -> None:
     system = _System()
     system.problems = _many(0, 3)
     system.answers = [Result.HELD]
@@ -239,7 +239,7 @@ async def test_lasting_problems_are_repeated_a_few_at_a_time() -> None:
     assert system.asked == asked + 11
 
 
-async def test_a_namespace_with_thousands_of_problems_does_not_hold_up_another() -> None:
+async def test_a_namespace_with_thousands_of_problems_does_not_delay_another() -> None:
     system = _System()
     system.problems = {}
     await system.look()

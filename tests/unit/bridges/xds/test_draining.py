@@ -84,7 +84,7 @@ def test_what_a_listener_asked_stays_for_the_drain_time_after_every_envoy_has_an
     assert world.draining.wait() is None
 
 
-def test_a_stream_that_never_answers_holds_up_the_drain_time_for_a_minute() -> None:
+def test_a_silent_stream_delays_the_drain_time_for_a_minute() -> None:
     now = Now()
     world = changed_world(now)
     world.streams.add(_Stream(world.serial))

@@ -29,7 +29,7 @@ def test_those_who_swap_come_only_when_their_going_is_answered(whole: bool) -> N
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_who_moves_to_where_nobody_is_moves_in_one_step(whole: bool) -> None:
+def test_a_listener_moves_to_a_free_address_in_one_step(whole: bool) -> None:
     envoy = with_three(whole)
     want(envoy.bench.world, at("a", 4))
     envoy.bench.world.publish()

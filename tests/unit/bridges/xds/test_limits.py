@@ -189,7 +189,7 @@ async def test_other_long_fields_end_the_stream(request_: Any, why: str) -> None
 
 @pytest.mark.anyio
 @DIALECTS
-async def test_who_an_envoy_says_it_is_is_not_read(incremental: bool) -> None:
+async def test_the_name_that_an_envoy_claims_is_not_read(incremental: bool) -> None:
     async with serving() as server, connected(server.port, incremental=incremental) as envoy:
         request = asking(Type.CLUSTERS, incremental=incremental)
         request.node.id = "x" * 1_000_000
@@ -222,7 +222,7 @@ async def test_more_streams_than_allowed_are_rejected(limit: str, why: str, mock
 
 
 @pytest.mark.anyio
-async def test_who_does_not_read_is_disconnected(mocker: MockerFixture) -> None:
+async def test_a_client_that_does_not_read_is_disconnected(mocker: MockerFixture) -> None:
     mocker.patch.object(limits, "UNREAD_SECONDS", 0.5)
     store = MemoryStore()
     await write(store, *(written_cluster(f"c{n}", 1, alt_stat_name="x" * 1_000_000) for n in range(40)))

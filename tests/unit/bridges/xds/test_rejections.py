@@ -114,7 +114,7 @@ def test_a_listener_that_envoy_names_is_found_at_once() -> None:
 
 
 @pytest.mark.parametrize("accepted", [False, True])
-def test_of_two_listeners_in_one_answer_each_gets_its_own_part(accepted: bool) -> None:
+def test_each_of_two_listeners_in_one_answer_gets_its_own_part(accepted: bool) -> None:
     """``accepted``: another Envoy took the one of them, which is left out of it."""
     bench = ServedWorld()
     world = bench.world

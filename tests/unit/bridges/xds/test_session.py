@@ -117,7 +117,7 @@ def test_state_of_the_world_sends_all_clusters_at_each_change() -> None:
     assert envoy.accepts_all() == [(Type.CLUSTERS, {"a", "b"})]
 
 
-def test_who_asks_first_is_answered_though_there_is_nothing() -> None:
+def test_a_first_request_is_answered_even_without_resources() -> None:
     for whole in (False, True):
         envoy = Envoy(published(), whole=whole)
         envoy.asks(Type.CLUSTERS)
@@ -279,7 +279,7 @@ def answering_late(*, whole: bool) -> tuple[ServedWorld, Envoy]:
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["incremental", "state of the world"])
-def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole: bool) -> None:
+def test_a_stream_that_answers_late_loses_a_cluster_only_after_its_routes(whole: bool) -> None:
     """The others did not wait for it: they have let go of the cluster that its routes still ask."""
     bench, envoy = answering_late(whole=whole)
     found = []

@@ -15,20 +15,20 @@ def places(**held: str) -> StreamAddresses:
     return found
 
 
-def test_those_who_swap_both_leave_and_both_wait() -> None:
+def test_listeners_that_swap_addresses_both_leave_and_both_wait() -> None:
     found = places(a="1", b="2").hand_over(["a", "b"], {"a": ("2",), "b": ("1",)})
     assert found == ({"a", "b"}, {"a", "b"})
 
 
-def test_who_moves_to_a_free_address_stays_until_then() -> None:
+def test_a_listener_that_moves_to_a_free_address_stays_until_then() -> None:
     assert places(a="1", b="2").hand_over(["a"], {"a": ("3",), "b": ("2",)}) == (set(), set())
 
 
-def test_who_goes_leaves_before_another_comes() -> None:
+def test_a_removed_listener_leaves_before_another_takes_its_address() -> None:
     assert places(a="1").hand_over(["a", "b"], {"b": ("1",)}) == ({"a"}, {"b"})
 
 
-def test_who_keeps_its_address_is_never_removed_for_another() -> None:
+def test_a_listener_that_keeps_its_address_is_never_removed_for_another() -> None:
     assert places(a="1").hand_over(["a", "b"], {"a": ("1",), "b": ("1",)}) == (set(), set())
 
 

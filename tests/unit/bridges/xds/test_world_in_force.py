@@ -114,7 +114,7 @@ def test_a_stream_finds_what_was_created_changed_and_deleted_since_its_last_resp
     assert world.served.changed_since(Type.CLUSTERS, world.serial) == []
 
 
-def test_who_asks_for_routes_that_there_are_none_of_gets_none() -> None:
+def test_a_request_for_absent_routes_gets_none() -> None:
     assert shown(configuration(World(), "unknown")) == {}
 
 

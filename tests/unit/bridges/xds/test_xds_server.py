@@ -228,7 +228,7 @@ async def test_what_is_no_valid_message_is_recorded_without_asking_an_envoy() ->
         await until(lambda: set(server.world.served.resources(Type.CLUSTERS)) == {"good", "bad"})
 
 
-async def test_of_a_rejected_secret_nothing_is_written_down_but_that_it_was_rejected() -> None:
+async def test_the_record_of_a_rejected_secret_says_only_that_it_was_rejected() -> None:
     store = FaultyStore()
     key = {"inline_string": "-----BEGIN PRIVATE KEY-----"}
     await write(store, element("envoy_secret", "s", config={"name": "s", "tls_certificate": {"private_key": key}}))

@@ -300,7 +300,7 @@ async def test_nothing_is_judged_once_the_journal_does_not_reach_back_any_more(s
     assert not (await system.auditing.once("a test")).judged
 
 
-async def test_nothing_is_judged_while_the_engine_does_not_come_to_rest(system: AuditedSystem) -> None:
+async def test_nothing_is_judged_while_the_engine_is_not_idle(system: AuditedSystem) -> None:
     system.hold.clear()
     system.auditing = system.auditor(patience=0.2)
     await system.change("box", "a", settle=False, text="second")

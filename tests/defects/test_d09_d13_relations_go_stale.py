@@ -45,7 +45,7 @@ async def targets(system: ContrailSystem, network: str) -> set[str]:
     return set(await system.targets("routing_instance", f"blue:{network}:{network}"))
 
 
-async def test_d9_a_former_neighbour_is_looked_at_again_when_a_reference_goes(system: ContrailSystem) -> None:
+async def test_d9_the_deletion_of_a_reference_reevaluates_its_former_target(system: ContrailSystem) -> None:
     router = await router_over(system, "one", "two")
     own = await own_target(system, router)
     assert own in await targets(system, "one")

@@ -77,7 +77,7 @@ def test_envoy_takes_what_is_compiled(case: Case, shown: dict[str, Shown]) -> No
     assert one.complaints == ""
 
 
-def test_of_many_that_are_shown_together_the_wrong_one_is_reported(tmp_path: Path) -> None:
+def test_the_wrong_one_of_many_cases_is_reported(tmp_path: Path) -> None:
     good, bad = ([{"match": {"prefix": "/"}, "route": {"cluster": name}}] for name in ("there", "nowhere"))
     clusters = [{"name": "there", "type": "STATIC", "connect_timeout": "1s"}]
     other = [{"name": "there", "type": "STATIC", "connect_timeout": "2s", "respect_dns_ttl": True}]

@@ -150,7 +150,7 @@ async def test_no_value_of_a_field_gets_into_the_report(system: ContrailSystem) 
     assert "0.0.0.0" not in text
 
 
-async def test_deletes_without_leave_are_withheld_and_no_differences(system: ContrailSystem) -> None:
+async def test_deletes_without_approval_are_withheld_and_no_differences(system: ContrailSystem) -> None:
     await tenant(system)
     system.stop()
     for number in range(3):

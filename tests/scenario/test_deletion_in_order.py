@@ -206,7 +206,7 @@ async def test_an_app_that_can_t_be_compiled_keeps_all_and_can_be_deleted() -> N
     await system.assert_done({})
 
 
-async def test_an_app_on_hold_holds_up_the_end_of_no_other_after_a_restart() -> None:
+async def test_an_app_on_hold_delays_the_end_of_no_other_after_a_restart() -> None:
     system = await running()
     await system.sync("CREATE", "mail", {**APP, "image": ""})
     await system.sync("DELETE", "web")

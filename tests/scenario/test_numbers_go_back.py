@@ -34,7 +34,7 @@ def noting_frees(system: ContrailSystem, monkeypatch: pytest.MonkeyPatch) -> lis
     return seen
 
 
-async def test_a_number_goes_back_after_its_route_target_is_deleted(
+async def test_a_number_is_freed_after_its_route_target_is_deleted(
     system: ContrailSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uuid, target = await router_with_target(system)

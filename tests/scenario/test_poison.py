@@ -49,7 +49,7 @@ async def test_a_poisoned_intent_is_held_alone_until_it_is_repaired(box_system: 
     assert heartbeat.busy < LIMITS.thread_seconds + _UNEVEN
 
 
-async def test_a_poisoned_intent_that_never_compiled_holds_up_nobody(box_system: BoxSystem) -> None:
+async def test_a_poisoned_intent_that_never_compiled_delays_no_other(box_system: BoxSystem) -> None:
     await box_system.boxes("poisoned", text="swallows everything", settle=False)
     await box_system.boxes("healthy", settle=False)
     async with running(box_system):

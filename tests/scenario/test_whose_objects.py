@@ -24,7 +24,7 @@ def entries(*found: dict[str, Any]) -> dict[str, Any]:
     return {"access_control_list_entries": {"acl_rule": list(found)}}
 
 
-async def test_what_is_malformed_keeps_its_outputs_and_holds_up_nobody_else(system: ContrailSystem) -> None:
+async def test_a_malformed_resource_keeps_its_outputs_and_delays_no_other(system: ContrailSystem) -> None:
     key = Key("security_group", await with_group(system))
     before = await system.lists("blue:web")
     system.forget()

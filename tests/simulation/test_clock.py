@@ -24,7 +24,7 @@ def test_an_hour_passes_at_once() -> None:
     assert time.monotonic() - began < 60
 
 
-def test_who_waits_less_wakes_first() -> None:
+def test_the_shorter_wait_wakes_first() -> None:
     woken: list[float] = []
 
     async def wait(seconds: float) -> None:

@@ -163,7 +163,9 @@ WRITES = [
 
 
 @pytest.mark.parametrize(("role", "status"), [("", 401), ("member", 403)])
-async def test_who_may_not_write_is_rejected_before_a_body_is_read(schema: Schema, role: str, status: int) -> None:
+async def test_an_unauthorized_write_is_rejected_before_its_body_is_read(
+    schema: Schema, role: str, status: int
+) -> None:
     store = MemoryStore()
     keystone, policy = Keystone([user("admin"), user("member")]), Policy(Mode.RBAC)
     async with served(store, schema, "rights", keystone=keystone, policy=policy) as client:

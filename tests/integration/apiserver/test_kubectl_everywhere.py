@@ -101,7 +101,7 @@ async def test_the_end_of_a_resource_is_waited_for(newest: Kubectl, client: http
             await until_true(is_gone)
 
 
-async def test_unknown_fields_are_rejected_or_warned_of_as_the_user_wishes(newest: Kubectl) -> None:
+async def test_unknown_fields_are_rejected_or_warned_of_as_the_user_requests(newest: Kubectl) -> None:
     spec = {"prefix": "/m/", "service": "web", "weigth": 3}
     head = {"apiVersion": "getambassador.io/v3alpha1", "kind": "Mapping", "metadata": {"name": "m"}}
     body = msgspec.json.encode({**head, "spec": spec}).decode()

@@ -203,7 +203,7 @@ async def test_writes_in_threads_of_one_resource_do_not_overwrite_each_other(api
 
 
 @pytest.mark.parametrize("url", [SERVICES, "/virtual-networks"])
-async def test_who_would_wait_behind_many_large_requests_is_asked_to_come_back(
+async def test_a_request_behind_many_large_ones_gets_retry_after(
     api: httpx2.AsyncClient, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threads, "_MOST_WAITING", 0)

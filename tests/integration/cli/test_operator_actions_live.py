@@ -129,7 +129,7 @@ async def test_a_paused_object_is_left_alone_until_it_is_resumed(world: LiveSyst
     await world.assert_compiled()
 
 
-async def test_withheld_deletes_go_with_leave_and_not_without(world: LiveSystem, actions: OperatorActions) -> None:
+async def test_withheld_deletes_need_approval(world: LiveSystem, actions: OperatorActions) -> None:
     await actions.start()
     uuids = [await a_group(world, f"group-{number}") for number in range(3)]
     await actions.settled()

@@ -102,7 +102,7 @@ async def test_a_dead_member_is_left_for_the_next(etcd: Etcd, etcd_store: EtcdSt
 
 
 @pytest.mark.etcd
-async def test_a_frozen_member_prolongs_nothing_and_holds_up_no_end(
+async def test_a_frozen_member_prolongs_nothing_and_delays_no_end(
     fresh_etcd: Etcd, fresh_etcd_store: EtcdStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -128,7 +128,7 @@ async def test_a_frozen_member_prolongs_nothing_and_holds_up_no_end(
 
 
 @pytest.mark.etcd
-async def test_a_restarted_etcd_with_users_is_gone_on_with(etcd_with_users: Etcd) -> None:
+async def test_a_restarted_etcd_with_users_is_used_again(etcd_with_users: Etcd) -> None:
     store = EtcdStore([etcd_with_users.endpoint], username="root", password=lambda: "secret")
     lease = await store.grant_lease(30)
     keeper = EtcdLeaseKeepers([etcd_with_users.endpoint], username="root", password=lambda: "secret")(

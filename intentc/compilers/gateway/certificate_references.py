@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from intentc import Context, View
 from intentc.model.tls_secrets import TLS_TYPE, Misfit, certificate_sizes, content
 
-from .gateway_listeners import CORE_GROUPS, Certificate, Listener
+from .gateway_listeners import CORE_GROUPS, GROUP, Certificate, Listener
 
 _MISFITS = {
     Misfit.CERTIFICATE: "its tls.crt is no certificate in PEM",
@@ -30,9 +30,6 @@ def wrong_with(secret: View) -> str:
             return f"it has no {key}, or one that is not base64"
     sizes = certificate_sizes(*parts.values())
     return _MISFITS[sizes] if isinstance(sizes, Misfit) else ""
-
-
-_GROUP = "gateway.networking.k8s.io"
 
 
 class Resolution(NamedTuple):
@@ -77,7 +74,7 @@ def _is_granted(ctx: Context, own: str, namespace: str, name: str) -> bool:
     """Whether a ReferenceGrant in ``namespace`` permits Gateways of the namespace ``own`` to name its Secret."""
     return any(
         grant.fq_name[0] == namespace
-        and any((one.group, one.kind, one.namespace) == (_GROUP, "Gateway", own) for one in grant.field("from"))
+        and any((one.group, one.kind, one.namespace) == (GROUP, "Gateway", own) for one in grant.field("from"))
         and any(one.group == "" and one.kind == "Secret" and one.name in ("", name) for one in grant.to)
         for grant in ctx.select("reference_grant", "namespace", namespace)
     )

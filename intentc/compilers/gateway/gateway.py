@@ -11,12 +11,12 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent, View, status
 
-from .attached_routes import GROUP, supported_kinds, unknown_kinds
 from .condition import Checked, Condition, GatewayState, conflicted, faults_of, unless, unresolved
 from .contenders import contest, has_ours, is_ending, keeping, names_wanted, objects_of, of_gateway
 from .contour_parameters import Parameters
 from .gateway_addresses import missing
 from .gateway_class import CLASS, Class, class_named, is_ours, parameters_at, parameters_place, read_class
+from .gateway_listeners import GROUP, supported_kinds, unknown_kinds
 from .gateways import addresses_of, explain, instance_of, remains_of, state_of, use_of_parameters
 from .running import running
 from .settings import shares_status

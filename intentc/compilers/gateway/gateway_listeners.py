@@ -1,7 +1,10 @@
-"""One model of the listeners of both versions of Gateways, and their host names (docs/gateway.md §2, §6).
+"""One model of the listeners of both versions of Gateways, their host names, and the routes that are attached to them
+(docs/gateway.md §2, §6, §9).
 
 v1alpha1 has no names, one certificate, and a selector of namespaces in another place. Every later step works on
-``Listener`` alone.
+``Listener`` alone. Contour routes; the compiler only counts. A route is attached if it names the Gateway (and the
+listener or the port, if it says so), its namespace and kind are allowed, and its host names overlap with the
+listener's.
 """
 
 from __future__ import annotations
@@ -10,10 +13,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from intentc import View
+from intentc import Context, View
 
 from .gateway_addresses import ip_address
 
+GROUP = "gateway.networking.k8s.io"
 CORE_GROUPS = ("", "core")
 """How a reference to a Secret may name the group of core kinds; only v1alpha1 knows ``core``."""
 
@@ -65,7 +69,7 @@ def listeners_of(gateway: View) -> tuple[Listener, ...]:
 
 def _current(place: int, given: Any) -> Listener:
     tls, allowed = given.tls, given.allowedRoutes
-    kinds = tuple((_or(kind.group, "gateway.networking.k8s.io"), kind.kind) for kind in allowed.kinds)
+    kinds = tuple((_or(kind.group, GROUP), kind.kind) for kind in allowed.kinds)
     return Listener(
         name=given.name,
         protocol=given.protocol,
@@ -160,3 +164,102 @@ def overlap(one: str, other: str) -> bool:
     if one.startswith("*."):
         return other.endswith(one[1:])
     return other.startswith("*.") and one.endswith(other[1:])
+
+
+ROUTES = {
+    "HTTPRoute": "gateway_http_route",
+    "GRPCRoute": "gateway_grpc_route",
+    "TLSRoute": "gateway_tls_route",
+    "TCPRoute": "gateway_tcp_route",
+}
+"""The kind of a route in manifests → our kind."""
+
+
+def protocol_kinds(listener: Listener) -> tuple[str, ...]:
+    """The kinds of routes that the protocol of a listener can have."""
+    match listener.protocol:
+        case "HTTP" | "HTTPS" | "projectcontour.io/https":
+            return ("GRPCRoute", "HTTPRoute")
+        case "TLS":
+            return ("TCPRoute", "TLSRoute") if listener.mode == "Terminate" else ("TLSRoute",)
+        case "TCP":
+            return ("TCPRoute",)
+    return ()
+
+
+def supported_kinds(listener: Listener) -> tuple[str, ...]:
+    """The kinds of routes that a listener takes: those that its user asks for and that it can have."""
+    able = protocol_kinds(listener)
+    if listener.route_kinds is None:
+        return able
+    return tuple(kind for kind in able if (GROUP, kind) in listener.route_kinds)
+
+
+def unknown_kinds(listener: Listener) -> tuple[str, ...]:
+    """The kinds of routes that the user asks for and that the listener can't have."""
+    able = {(GROUP, kind) for kind in protocol_kinds(listener)}
+    return tuple(sorted(kind for group, kind in listener.route_kinds or () if (group, kind) not in able))
+
+
+def attached_routes(ctx: Context, gateway: View, listeners: tuple[Listener, ...]) -> tuple[int, ...]:
+    """The number of attached routes of each listener, in their order."""
+    counts = [0] * len(listeners)
+    wanted = {kind for listener in listeners for kind in supported_kinds(listener)}
+    for kind in sorted(wanted):
+        for route in ctx.select(ROUTES[kind], "parent", gateway.name):
+            for place, listener in enumerate(listeners):
+                if kind in supported_kinds(listener) and _is_attached(ctx, route, gateway, listener):
+                    counts[place] += 1
+    return tuple(counts)
+
+
+def _is_attached(ctx: Context, route: View, gateway: View, listener: Listener) -> bool:
+    own, name = gateway.fq_name
+    namespace = route.fq_name[0]
+    named = any(
+        (parent.group, parent.kind) in _GATEWAYS
+        and (parent.namespace or namespace, parent.name) == (own, name)
+        and parent.sectionName in ("", listener.name)
+        and parent.port in (0, listener.port)
+        for parent in route.parentRefs
+    )
+    hostnames = route.hostnames or ("",)
+    return (
+        named
+        and any(overlap(hostname, listener.hostname) for hostname in hostnames)
+        and _is_allowed(ctx, listener, own, namespace)
+    )
+
+
+_GATEWAYS = frozenset((group, kind) for group in (None, GROUP) for kind in (None, "Gateway"))
+
+
+def _is_allowed(ctx: Context, listener: Listener, own: str, namespace: str) -> bool:
+    match listener.route_namespaces:
+        case "All":
+            return True
+        case "Selector":
+            found = ctx.find("kubernetes_namespace", (namespace,))
+            return found is not None and _selects(listener.selector, found.metadata.labels)
+    return namespace == own
+
+
+def _selects(selector: NamespaceSelector, labels: Any) -> bool:
+    if any(labels.get(key) != value for key, value in selector.labels):
+        return False
+    for key, operator, values in selector.expressions:
+        found = labels.get(key)
+        match operator:
+            case "In":
+                fits = found in values
+            case "NotIn":
+                fits = found not in values
+            case "Exists":
+                fits = found is not None
+            case "DoesNotExist":
+                fits = found is None
+            case _:
+                fits = False
+        if not fits:
+            return False
+    return True

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 
 from intentc import Claim, Context, Fact, Intent, Source, View, status
 
-from .attached_routes import attached_routes
 from .certificate_references import Resolution, resolved
 from .condition import Checked, GatewayState
 from .contenders import Candidate, Object, has_ours, is_ending, objects_of_any
 from .contour_parameters import Parameters, pairs
 from .gateway_addresses import address_type, requested
 from .gateway_class import Class
-from .gateway_listeners import listeners_of
+from .gateway_listeners import attached_routes, listeners_of
 from .instance import Instance, Layout, Resource, ServiceType
 from .listener_checks import overlapping, ports_of, verdicts
 from .running import Running, running

@@ -17,7 +17,6 @@ from .faults import Faults
 from .host_binding import HostBinding
 from .hostname_binding import (
     ChainShare,
-    HostnameBinding,
     Side,
     VirtualHostShare,
     closing,
@@ -59,7 +58,7 @@ class HostnameIntent(Intent):
         faults = Faults(ctx)
         self._report_unserved(ctx, hosts, listeners, served, faults)
         yield from faults.facts()
-        yield Fact("hostname_binding", self.uuid, HostnameBinding(tuple(sides)))
+        yield Fact("hostname_binding", self.uuid, tuple(sides))
         if not aligned(self.uuid):
             yield Fact("hostname_binding", IRREGULAR, self.uuid)
 

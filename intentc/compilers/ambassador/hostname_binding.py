@@ -39,7 +39,8 @@ class VirtualHostShare(msgspec.Struct, frozen=True, order=True):
 
 
 class Side(msgspec.Struct, frozen=True, order=True):
-    """A hostname on one side (``tls`` or ``cleartext``) of a Listener (namespace/name).
+    """A hostname on one side (``tls`` or ``cleartext``) of a Listener (namespace/name). All sides of a hostname are
+    the fact ``hostname_binding``.
 
     Without a route configuration it is closed there: TLS was asked for and can't be used, and no other Host takes its
     place.
@@ -49,12 +50,6 @@ class Side(msgspec.Struct, frozen=True, order=True):
     side: str
     route_configuration: str
     share: VirtualHostShare
-
-
-class HostnameBinding(msgspec.Struct, frozen=True):
-    """All sides of a hostname (fact ``hostname_binding``)."""
-
-    sides: tuple[Side, ...] = ()
 
 
 class ChainShare(msgspec.Struct, frozen=True, order=True):

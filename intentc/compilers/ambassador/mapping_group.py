@@ -9,7 +9,7 @@ requests are answered 503 and never go elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from functools import partial
 
 from intentc import Claim, Context, Fact, Intent, Source
 
@@ -49,40 +49,27 @@ class MappingGroupIntent(Intent):
         self, ctx: Context, members: list[GroupMember], match: RouteMatch, found: Sharing, faults: Faults
     ) -> Iterator[Claim | Fact]:
         routes = list(routes_of(route_name(match), match, found))
-        for position in range(len(routes)):
-            yield self._route(ctx, members, match, found, routes, position, faults)
+        for position, config in enumerate(routes):
+            name: str = config["name"]
+            # Routes of one match are adjacent, in their order.
+            order = f"{sort_key(match, routes[0]['name'])}\t{len(routes) - position:04d}"
+            yield element(
+                self,
+                ctx,
+                "envoy_route",
+                (name,),
+                config,
+                [Source(member.kind, member.name, member.fields[0]) for member in found.members],
+                why=partial(route, ctx, members, name),
+                parts=partial(route_parts, ctx, members, found, config, position),
+                report=faults.report_on,
+                tables=list(match.tables),
+                sort_key=order,
+                clusters=sorted(clusters_in(config)),
+            )
         if routes:
             for table in match.tables:
                 yield Fact("routing_table", table, "")
-
-    def _route(
-        self,
-        ctx: Context,
-        members: list[GroupMember],
-        match: RouteMatch,
-        found: Sharing,
-        routes: list[dict[str, Any]],
-        position: int,
-        faults: Faults,
-    ) -> Claim:
-        config = routes[position]
-        name: str = config["name"]
-        # Routes of one match are adjacent, in their order.
-        order = f"{sort_key(match, routes[0]['name'])}\t{len(routes) - position:04d}"
-        return element(
-            self,
-            ctx,
-            "envoy_route",
-            (name,),
-            config,
-            [Source(member.kind, member.name, member.fields[0]) for member in found.members],
-            why=lambda: route(ctx, members, name),
-            parts=lambda: route_parts(ctx, members, found, config, position),
-            report=faults.report_on,
-            tables=list(match.tables),
-            sort_key=order,
-            clusters=sorted(clusters_in(config)),
-        )
 
     @staticmethod
     def _report_unserved(ctx: Context, members: list[GroupMember], faults: Faults) -> None:

@@ -53,7 +53,7 @@ class ClusterIntent(Intent):
         yield from faults.facts()
         transport_socket = None
         if way.tls is not None and way.discovery is not None:
-            transport_socket = upstream_tls(way.tls.settings, way.tls.server_name, upstream.grpc)
+            transport_socket = upstream_tls(way.tls, way.server_name, upstream.grpc)
         config = cluster(self.uuid, upstream, _location(self.uuid, upstream, way), transport_socket)
         yield element(
             self,
@@ -76,9 +76,8 @@ class ClusterIntent(Intent):
                 why=lambda: reasons.endpoints(ctx, self.uuid),
                 parts=lambda: endpoint_parts(ctx, self.uuid, endpoints),
             )
-        if way.tls is not None:
-            # Also for Secrets that can't be used, so that the problem is reported on the Secret.
-            yield from (Fact("secret_use", name, "") for name in names(way.tls.settings))
+        # Also for Secrets that can't be used, so that the problem is reported on the Secret.
+        yield from (Fact("secret_use", name, "") for name in names(way.tls))
 
 
 def _usable(upstream: Upstream, way: Way, notes: list[Unusable]) -> Upstream:

@@ -16,7 +16,7 @@ from intentc.model.hostname_patterns import aligned, covering, covers, rank
 from .envoy.route import insecure_requests
 from .envoy_elements import element
 from .hostname import IRREGULAR
-from .hostname_binding import HostnameBinding, VirtualHostShare
+from .hostname_binding import Side, VirtualHostShare
 from .reasons import hosts as reasons
 
 
@@ -28,8 +28,8 @@ class RoutingTableIntent(Intent):
         taken: set[tuple[str, str]] = set()
         served = False
         for pattern in _patterns(ctx, hostname):
-            binding: HostnameBinding | None = ctx.fact("hostname_binding", pattern)
-            for side in binding.sides if binding is not None else ():
+            sides: tuple[Side, ...] = ctx.fact("hostname_binding", pattern) or ()
+            for side in sides:
                 if (side.listener, side.side) in taken:
                     continue
                 taken.add((side.listener, side.side))

@@ -40,12 +40,7 @@ class Defaults(NamedTuple):
     rewrite: str = ""
 
     def of_map(self) -> dict[str, Any]:
-        return _references(
-            defaultBackendAddressPool=self.pool,
-            defaultBackendHttpSettings=self.settings,
-            defaultRedirectConfiguration=self.redirect,
-            defaultRewriteRuleSet=self.rewrite,
-        )
+        return {f"default{member[0].upper()}{member[1:]}": one for member, one in self.of_rule().items()}
 
     def of_rule(self) -> dict[str, Any]:
         return _references(

@@ -256,9 +256,9 @@ class SiteIntent(Intent):
         if not claims:
             return
         share, conflicts = settled(site, claims)
-        for conflict in conflicts:
-            message = f"{_shown(site)}: Ingress {conflict.winner.owner.shown} has another one, which counts"
-            ctx.problem_on("ingress", conflict.loser.owner.shown, conflict.reason, message)
+        for loser, reason, winner in conflicts:
+            message = f"{_shown(site)}: Ingress {winner.owner.shown} has another one, which counts"
+            ctx.problem_on("ingress", loser.owner.shown, reason, message)
         yield Fact("appgw_listener_group", share.group, share)
 
     def _closed(self, ctx: Context, site: Site, claims: list[Claim]) -> Iterator[Claim]:

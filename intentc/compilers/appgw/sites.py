@@ -93,14 +93,6 @@ class Share(msgspec.Struct, frozen=True, order=True):
         return hashlib.md5(msgspec.json.encode(common), usedforsecurity=False).hexdigest()
 
 
-class Conflict(msgspec.Struct, frozen=True):
-    """A claim that loses a part: ``reason``, and what counts in its place."""
-
-    loser: Claim
-    reason: str
-    winner: Claim
-
-
 def without_certificate(site: Site, claim: Claim) -> Claim | None:
     """What is left of a claim to be served in the clear once the name is covered by a ``tls`` entry; None if nothing
     is. Whoever solves a challenge is asked on port 80."""
@@ -131,15 +123,16 @@ def is_wildcard(name: str) -> bool:
     return "*" in name or "?" in name
 
 
-def settled(site: Site, claims: Sequence[Claim]) -> tuple[Share, list[Conflict]]:
-    """The share of a site with its ``claims`` in order of precedence, at least one, and who loses what."""
-    conflicts: list[Conflict] = []
+def settled(site: Site, claims: Sequence[Claim]) -> tuple[Share, list[tuple[Claim, str, Claim]]]:
+    """The share of a site with its ``claims`` in order of precedence, at least one; and (claim that loses a part,
+    reason, claim that counts in its place) of each conflict."""
+    conflicts: list[tuple[Claim, str, Claim]] = []
 
     def first(field: str, reason: str) -> str:
         given = [(claim, getattr(claim, field)) for claim in claims if getattr(claim, field)]
         for claim, value in given[1:]:
             if value != given[0][1]:
-                conflicts.append(Conflict(claim, reason, given[0][0]))
+                conflicts.append((claim, reason, given[0][0]))
         return str(given[0][1]) if given else ""
 
     certificate = profile = ""

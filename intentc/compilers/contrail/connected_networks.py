@@ -86,24 +86,11 @@ def connection_facts(me: str, found: Wanted) -> Iterator[Fact]:
     if found.everyone:
         yield Fact(OPEN, _project(me), (me, found.everyone))
         yield Fact(OPEN, me, (me, found.everyone))
-    yield from _returned(me, found.analyzers)
-
-
-def analyzer_facts(me: str, analyzers: Mapping[str, Ways]) -> Iterator[Fact]:
-    """What routing instances must know of a wish of network ``me`` for networks of analyzers alone."""
-    if analyzers:
-        yield Fact(CONNECTED, me, tuple(analyzers.items()))
-    for analyzer, ways in analyzers.items():
-        yield Fact(CONNECTING, analyzer, ((me, ways),))
-    yield from _returned(me, analyzers)
-
-
-def _returned(me: str, analyzers: Mapping[str, Ways]) -> Iterator[Fact]:
-    """The networks of analyzers want network ``me`` in return."""
-    for analyzer, ways in analyzers.items():
+    # The networks of analyzers want network ``me`` in return.
+    for analyzer, ways in found.analyzers.items():
         yield Fact(CONNECTED, analyzer, ((me, ways),))
-    if analyzers:
-        yield Fact(CONNECTING, me, tuple(analyzers.items()))
+    if found.analyzers:
+        yield Fact(CONNECTING, me, tuple(found.analyzers.items()))
 
 
 def links(instance: View, ctx: Context) -> Iterator[Claim]:

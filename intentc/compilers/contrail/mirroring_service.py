@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, Source, View, assign
 
-from .connected_networks import analyzer_facts
+from .connected_networks import Wanted, connection_facts
 from .instance_ip import primary_address, service_address
 from .network_rules import PORT
+from .policy_rules import Analyzer
 from .service_ports import LEFT, hosts
 
 MIRRORING, DESTINATION = "mirroring_service", "mirror_destination"
@@ -30,7 +31,7 @@ class MirroringServiceIntent(Intent):
         ports = _left_ports(service) if service is not None else []
         for port in ports[:1]:
             for network in port.references("virtual_network")[:1]:
-                yield Fact(DESTINATION, self.name, (":".join(network.fq_name), _address(port)))
+                yield Fact(DESTINATION, self.name, Analyzer(":".join(network.fq_name), _address(port)))
 
 
 def _left_ports(service: View) -> list[View]:
@@ -71,4 +72,5 @@ def interface_mirror(port: View, ctx: Context) -> Iterator[Claim | Fact]:
     for network in port.references("virtual_network")[:1]:
         me = ":".join(network.fq_name)
         if me != analyzer:
-            yield from analyzer_facts(me, {analyzer: ((me, ":".join(port.fq_name), PORT),)})
+            wished = {analyzer: ((me, ":".join(port.fq_name), PORT),)}
+            yield from connection_facts(me, Wanted(wished, (), wished))

@@ -58,8 +58,8 @@ class NetworkSurroundings:
     def analyzer(self, service: str) -> Analyzer | None:
         """Where a service instance receives mirrored traffic, None while it can't."""
         self.analyzers.add(service)
-        found = self._ctx.fact(DESTINATION, service)
-        return Analyzer(*found) if found else None
+        found: Analyzer | None = self._ctx.fact(DESTINATION, service)
+        return found
 
     def is_joined(self, other: str) -> bool:
         """Whether this network is connected with one at the other end of a service chain: both let chains of several

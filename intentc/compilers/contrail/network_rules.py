@@ -206,9 +206,6 @@ class NetworkRules:
         self.origins: list[tuple[ListRule, Origin]] = []
         """(the rule in force, the origin of it or of a rule that it covers)."""
 
-    def of(self, *, timed: bool) -> RuleList:
-        return self.dynamic if timed else self.static
-
 
 def network_rules(
     policies: Iterable[AttachedPolicy], automatic: Iterable[AutomaticPolicy], surroundings: NetworkSurroundings
@@ -217,7 +214,7 @@ def network_rules(
     rules."""
     found = NetworkRules()
     for name, position, rule, timed in _rules(policies, automatic):
-        rules = found.of(timed=timed)
+        rules = found.dynamic if timed else found.static
         for converted in list_rules(rule, surroundings):
             covering = rules.append(converted)
             found.origins.append((covering or converted, Origin(name, position, converted)))

@@ -49,13 +49,6 @@ JSON_FORMAT = {
 _DATADOG_FORMAT = {"dd.trace_id": "%REQ(X-DATADOG-TRACE-ID)%", "dd.span_id": "%REQ(X-DATADOG-PARENT-ID)%"}
 
 
-def access_logs(gateway: Gateway) -> list[dict[str, Any]]:
-    """The access logs ``{name, typed_config}`` of a connection manager."""
-    traced_by = gateway.tracing.driver if gateway.tracing is not None else ""
-    file = {"path": gateway.settings.envoy_log_path, "log_format": _format(gateway.settings, traced_by)}
-    return [*(_log_service(sink) for sink in gateway.logs), _log("file", "file.v3.FileAccessLog", file)]
-
-
 def _log_service(sink: LogSink) -> dict[str, Any]:
     config: dict[str, Any] = {
         "common_config": {
@@ -159,13 +152,15 @@ def http_connection_manager(
     Module's value. ``http2_max_concurrent_streams`` 0: Envoy's default.
     """
     settings = gateway.settings
+    traced_by = gateway.tracing.driver if gateway.tracing is not None else ""
+    file = {"path": settings.envoy_log_path, "log_format": _format(settings, traced_by)}
     config: dict[str, Any] = {
         "@type": _TYPE,
         "codec_type": "AUTO",
         "stat_prefix": stat_prefix,
         "rds": {"route_config_name": route_configuration, "config_source": _FROM_ADS},
         "http_filters": list(http_filters(gateway)),
-        "access_log": access_logs(gateway),
+        "access_log": [*map(_log_service, gateway.logs), _log("file", "file.v3.FileAccessLog", file)],
         "normalize_path": True,
         "merge_slashes": settings.merge_slashes,
         "use_remote_address": settings.use_remote_address,

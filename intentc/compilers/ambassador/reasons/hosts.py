@@ -73,7 +73,8 @@ def virtual_host(ctx: Context, route_configuration: str, domain: str) -> Reasons
     if listener is None:
         return
     found: list[_Served] = []
-    for pattern in _patterns(ctx, domain):
+    irregular = {value for _, value in ctx.contributions("hostname_binding", IRREGULAR) if covers(value, domain)}
+    for pattern in dict.fromkeys((*covering(domain), *sorted(irregular))):
         for served in _served(ctx, listener, side, pattern):
             tls = served.binding.tls
             if side == _TLS and ([served.binding.name] if tls is not None and tls.required else []) != guard:
@@ -112,12 +113,6 @@ def tcp_routes(ctx: Context, routes: list[TCPRoute]) -> Reasons:
 def _listener(ctx: Context, name: str) -> OpenListener | None:
     opened = (one for _, one in ctx.contributions("open_listener", LISTENERS))
     return next((one for one in opened if one.name == name), None)
-
-
-def _patterns(ctx: Context, domain: str) -> list[str]:
-    """All hostnames of Hosts that cover ``domain``."""
-    irregular = {value for _, value in ctx.contributions("hostname_binding", IRREGULAR) if covers(value, domain)}
-    return list(dict.fromkeys([domain, *covering(domain), *sorted(irregular)]))
 
 
 def _served(ctx: Context, listener: OpenListener, side: str, hostname: str) -> Iterator[_Served]:

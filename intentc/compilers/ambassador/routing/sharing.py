@@ -84,11 +84,16 @@ def sharing(members: Iterable[GroupMember]) -> Sharing:
     fitting, misfits = _fitting(able, leading)
     taken, overweight = _within_the_whole(fitting)
     mirroring, more = _mirroring(shadows)
+    mirrors = [
+        (one.action.share, WHOLE if one.weight is None else one.weight)
+        for one in mirroring
+        if isinstance(one.action, Forward)
+    ]
     return Sharing(
         leading,
         (*taken, *mirroring),
         _parts(taken),
-        _mirror(mirroring),
+        mirrors[0] if mirrors else None,
         (*misfits, *overweight, *_without_weight(taken), *more),
     )
 
@@ -194,10 +199,3 @@ def _mirroring(shadows: Sequence[GroupMember]) -> tuple[list[GroupMember], list[
         else:
             mirroring.append(member)
     return mirroring, rejections
-
-
-def _mirror(mirroring: Sequence[GroupMember]) -> tuple[Share, int] | None:
-    for member in mirroring:
-        assert isinstance(member.action, Forward), "only who forwards gets copies"
-        return member.action.share, WHOLE if member.weight is None else member.weight
-    return None

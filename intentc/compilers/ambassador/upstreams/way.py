@@ -21,23 +21,17 @@ from .service_targets import address, allowed_targets, forbidden
 from .upstream import Upstream
 
 
-class Origination(NamedTuple):
-    """``server_name``: the name in the handshake (SNI), empty for none."""
+def origination(ctx: Context, upstream: Upstream, host: str) -> tuple[TLSSettings, str]:
+    """The TLS settings for an ``upstream`` with TLS, at ``host`` (a qualified name, or an address), and the name in the
+    handshake (SNI), empty for none.
 
-    settings: TLSSettings
-    server_name: str
-
-
-def origination(ctx: Context, upstream: Upstream, host: str) -> Origination:
-    """The TLS settings for an ``upstream`` with TLS, at ``host`` (a qualified name, or an address).
-
-    The name in the handshake is that of the context (``sni``), otherwise the rewritten host, otherwise ``host`` if it
+    That name is that of the context (``sni``), otherwise the rewritten host, otherwise ``host`` if it
     is a name. Raises ``Unusable`` (``NoTLSContext``, or what is wrong with the context).
     """
     own = upstream.sni or (host.removesuffix(".") if address(host) is None else "")
     name = upstream.tls_context
     if not name:
-        return Origination(TLSSettings(), own)
+        return TLSSettings(), own
     found = context_named(ctx, name, upstream.namespace)
     if found is None:
         raise Unusable("NoTLSContext", f"there is no TLSContext {name!r}; create it, or write tls: true")
@@ -46,7 +40,7 @@ def origination(ctx: Context, upstream: Upstream, host: str) -> Origination:
         settings = tls_settings(found, ctx, found.fq_name[0], secret_of(ctx, found), found.secret_namespacing)
     except Unusable as unusable:
         raise Unusable(unusable.reason, f"TLSContext {name!r}: {unusable.message}") from None
-    return Origination(settings, found.sni or own)
+    return settings, found.sni or own
 
 
 def check_secrets(ctx: Context, settings: TLSSettings) -> None:
@@ -61,11 +55,12 @@ def check_secrets(ctx: Context, settings: TLSSettings) -> None:
 
 class Way(NamedTuple):
     """How an upstream is reached. ``discovery`` None: not at all. ``host``: its qualified name, or an address. ``tls``:
-    None for clear text."""
+    None for clear text. ``server_name``: the name in the handshake (SNI), empty for none."""
 
     discovery: Discovery | None
     host: str
-    tls: Origination | None
+    tls: TLSSettings | None = None
+    server_name: str = ""
 
 
 def check_way(ctx: Context, upstream: Upstream) -> None:
@@ -79,18 +74,19 @@ def check_way(ctx: Context, upstream: Upstream) -> None:
 def way_to(ctx: Context, upstream: Upstream, troubles: list[Unusable]) -> Way:
     """The way to ``upstream``; obstacles are added to ``troubles``."""
     namespace = gateway_namespace(ctx)
-    host, tls = upstream.dns_name(namespace), None
+    way = Way(None, upstream.dns_name(namespace))
     try:
         found = discovery(ctx, upstream)
         if found is Discovery.DNS:
-            host = _allowed_host(ctx, upstream, host, namespace)
+            way = way._replace(host=_allowed_host(ctx, upstream, way.host, namespace))
         if upstream.tls:
-            tls = origination(ctx, upstream, host)
-            check_secrets(ctx, tls.settings)
-        return Way(found, host, tls)
+            settings, server_name = origination(ctx, upstream, way.host)
+            way = way._replace(tls=settings, server_name=server_name)
+            check_secrets(ctx, settings)
+        return way._replace(discovery=found)
     except Unusable as trouble:
-        troubles.append(Unusable(trouble.reason, f"{trouble.message}. Until then requests to {host} get 503"))
-        return Way(None, host, tls)
+        troubles.append(Unusable(trouble.reason, f"{trouble.message}. Until then requests to {way.host} get 503"))
+        return way
 
 
 def _allowed_host(ctx: Context, upstream: Upstream, host: str, namespace: str) -> str:

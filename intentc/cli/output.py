@@ -43,6 +43,14 @@ def moment(since: float) -> str:
     return datetime.fromtimestamp(since, UTC).strftime(form)
 
 
+def span(seconds: float) -> str:
+    """A length of time for people."""
+    for size, unit in ((_DAY, "d"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Aligned columns under their names; empty without rows."""
     if not rows:

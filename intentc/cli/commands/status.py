@@ -22,7 +22,7 @@ from intentc.loading.configuration.sections import Diagnostics
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
 from ..diagnostics_client import current_status
-from ..output import moment, print_document
+from ..output import moment, print_document, span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -95,7 +95,6 @@ class _JsonLines:
 
 
 UNKNOWN = "unknown"
-_DAY = 86400.0
 
 _SELECTED = (
     "converged",
@@ -195,14 +194,6 @@ def _unknown(content: Mapping[str, Any], verdict: str) -> str:
     """The text of a verdict that is unknown; empty if it is known."""
     since = content.get("unknown_since")
     return f"{UNKNOWN} since {moment(since)}" if since is not None and content.get(verdict) is None else ""
-
-
-def span(seconds: float) -> str:
-    """A length of time for people."""
-    for size, unit in ((_DAY, "d"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _audited(figures: Mapping[str, Any] | None, role: str) -> str:

@@ -21,7 +21,7 @@ from intentc.loading.configuration import Loaded
 from ..command_error import Exit
 from ..command_options import configured, output_option
 from ..diagnostics_client import asked
-from ..output import print_document
+from ..output import print_document, span
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -88,7 +88,6 @@ _PARTS = 20
 _LINE = 300
 """Characters shown of a part's value."""
 _UNWRAPPED = 100_000
-_AGES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 _CLAIMS = {"kept": "stays as it is", "dropped": "must not be there"}
 """What is claimed of a part other than a value."""
 _GOOD, _BAD, _FAINT = "green", "yellow", "dim"
@@ -310,11 +309,7 @@ def _by(line: Document) -> str:
 
 
 def _age(at: float, now: float) -> str:
-    seconds = max(0.0, now - at)
-    for length, unit in _AGES:
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit} ago"
-    return f"{seconds:.0f} s ago"
+    return f"{span(max(0.0, now - at))} ago"
 
 
 def _words(resource: Document) -> str:

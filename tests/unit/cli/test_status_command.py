@@ -13,7 +13,8 @@ from rich.console import Console
 
 from intentc.cli import diagnostics_client
 from intentc.cli.command_error import CommandError, Exit
-from intentc.cli.commands.status import rendered, selected, span
+from intentc.cli.commands.status import rendered, selected
+from intentc.cli.output import span
 from intentc.loading.yaml import load_yaml
 from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer

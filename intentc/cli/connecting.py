@@ -20,24 +20,20 @@ from intentc.loading.certificates import File, reject_expired
 from intentc.loading.configuration import Configuration, FilePath
 from intentc.loading.configuration.sections import ClientTls
 from intentc.logic.dependencies.check import Finding, findings
-from intentc.model import InvalidInput, escaped_segment
+from intentc.model import InvalidInput
 from intentc.reconcile.failures import Unavailable
-from intentc.watch.protocol import KeyValue, Store, prefix_end
+from intentc.watch.protocol import Store
 
 from .command_error import CommandError, Exit
 
 if TYPE_CHECKING:
     from intentc.diagnostics.access import Access
     from intentc.leading import KeeperFactory
-    from intentc.offline import AllocationsUnreadable
     from intentc.plugins import Loaded as Compilers
     from intentc.watch.etcd import EtcdStore
     from intentc.watch.etcd_connections import Tls
+    from intentc.writing import ReadService
     from intentc.writing.endpoint import Endpoint
-
-
-_PAGE = 500
-"""Keys in one answer of etcd."""
 
 
 def api_server(configuration: Configuration) -> Endpoint:
@@ -108,15 +104,36 @@ async def open_store(configuration: Configuration) -> AsyncIterator[EtcdStore]:
             await store.close()
 
 
-async def stored_below(store: Store, prefix: str) -> AsyncIterator[tuple[str, KeyValue]]:
-    """What etcd has below ``prefix``, page by page: the rest of each key, escaped, and its value."""
-    start, more = prefix, True
-    while more:
-        page = await store.range(start, prefix_end(prefix), limit=_PAGE)
-        for item in page.items:
-            yield escaped_segment(item.key.removeprefix(prefix)), item
-        more = page.more
-        start = page.items[-1].key + "\0" if page.items else start
+@asynccontextmanager
+async def current_state(configuration: Configuration, compilers: Compilers) -> AsyncIterator[tuple[Store, ReadService]]:
+    """What the current state is read from, for a block: etcd and the API server, which has the allocations. Raises
+    ``CommandError`` if it can't give them."""
+    from intentc.offline import AllocationsUnreadable
+    from intentc.writing.http import http_services
+
+    endpoint = api_server(configuration)
+    try:
+        async with (
+            open_store(configuration) as store,
+            http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read),
+        ):
+            yield store, read
+    except AllocationsUnreadable as error:
+        raise CommandError(
+            f"the allocations can't be read: {error.__cause__}",
+            where=endpoint.url,
+            next_step="check that the API server runs, and the sections client and keystone",
+            code=Exit.UNREACHABLE if isinstance(error.__cause__, Unavailable) else Exit.INVALID,
+        ) from None
+
+
+def nothing_stored(path: str, purpose: str) -> CommandError:
+    """The error for a path without resources; ``purpose``: what there is nothing to do with."""
+    return CommandError(
+        f"nothing lies under /{path}/, so there is nothing to {purpose}",
+        where="etcd.path",
+        next_step="set it to the path under which the API server keeps its resources",
+    )
 
 
 def lease_keepers(configuration: Configuration) -> KeeperFactory:
@@ -177,16 +194,6 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
                 source=certificate.source,
                 reason="InvalidConfiguration",
             ) from None
-
-
-def unreadable_allocations(error: AllocationsUnreadable, url: str) -> CommandError:
-    """The error of a command that can't read the allocations from the API server at ``url``."""
-    return CommandError(
-        f"the allocations can't be read: {error.__cause__}",
-        where=url,
-        next_step="check that the API server runs, and the sections client and keystone",
-        code=Exit.UNREACHABLE if isinstance(error.__cause__, Unavailable) else Exit.INVALID,
-    )
 
 
 def _check_client_files(tls: ClientTls) -> None:

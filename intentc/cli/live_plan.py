@@ -23,7 +23,7 @@ from intentc.loading.resources import read_texts, resources_in_texts
 from intentc.model import InvalidInput, Key, Schema
 
 from .command_error import CommandError
-from .connecting import api_server, open_store, unreadable_allocations
+from .connecting import current_state, nothing_stored
 from .input_files import faultless, fq_name_of, line_of, located, targets_first
 from .transfer import Done, apply_by
 
@@ -110,28 +110,17 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "", 
 
 async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
     """Read the current state. Raises ``CommandError`` and ``Failure``."""
-    from intentc.offline import AllocationsUnreadable
     from intentc.offline.preview import gather
-    from intentc.writing.http import http_services
 
-    settings, endpoint, path = configuration.intentc, api_server(configuration), configuration.etcd.path
+    installation, path = configuration.intentc.installation, configuration.etcd.path
     progress("reading the current state")
     try:
-        async with (
-            open_store(configuration) as store,
-            http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read),
-        ):
-            gathered = await gather(store, read, compilers.schema, path=path, installation=settings.installation)
-    except AllocationsUnreadable as error:
-        raise unreadable_allocations(error, endpoint.url) from None
+        async with current_state(configuration, compilers) as (store, read):
+            gathered = await gather(store, read, compilers.schema, path=path, installation=installation)
     finally:
         progress("")
     if not gathered.snapshot.changes:
-        raise CommandError(
-            f"nothing lies under /{path}/, so there is nothing to plan over",
-            where="etcd.path",
-            next_step="set it to the path under which the API server keeps its resources",
-        )
+        raise nothing_stored(path, "plan over")
     return gathered
 
 

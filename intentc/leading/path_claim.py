@@ -20,9 +20,8 @@ import msgspec
 from intentc.model import MARK_KEY, Mark
 from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import CLAIMS_PREFIX, claim_key, leader_key
-from intentc.watch.protocol import Delete, KeyValue, Put, Store, absent, prefix_end, unchanged
+from intentc.watch.protocol import Delete, KeyValue, Put, Store, absent, items_below, prefix_end, unchanged
 
-_PAGE = 500
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _QUOTED_KEY = f'"{MARK_KEY}"'.encode()
 _OWN_PREFIX = "/intentc/"
@@ -39,13 +38,9 @@ class _Annotated(msgspec.Struct):
 async def marks_below(store: Store, path: str) -> Counter[tuple[str, str]]:
     """(installation, compiler) → the number of objects below ``path`` with its mark. Raises ``Failure``."""
     found: Counter[tuple[str, str]] = Counter()
-    start = prefix = f"/{path}/"
-    while True:
-        page = await store.range(start, prefix_end(prefix), limit=_PAGE)
-        found.update(maker for item in page.items for maker in _marked_by(item.value))
-        if not page.more or not page.items:
-            return found
-        start = page.items[-1].key + "\0"
+    async for item in items_below(store, f"/{path}/"):
+        found.update(_marked_by(item.value))
+    return found
 
 
 async def leaders_without_claim(store: Store) -> list[str]:

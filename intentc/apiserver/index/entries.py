@@ -8,13 +8,13 @@ in between makes its resource a suspect at most, and ``repair`` reads suspects a
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 
 import anyio.lowlevel
 
 from intentc.model import Key, Kind, Name, Schema, escaped_segment
 from intentc.model.events import Change
-from intentc.watch.protocol import KeyValue, Store, prefix_end
+from intentc.watch.protocol import Store, items_below
 
 from ..documents import Document, decode, decode_entry, encode, relationships
 from ..errors import BrokenEntry, Malformed
@@ -73,7 +73,6 @@ def owner(layout: Layout, entry: str, value: bytes) -> Key | None:
 
 PARTS = ("name", "uuid", "holds", "links", "beside")
 """The parts of the index that follow from values."""
-_PAGE = 1_000
 _BETWEEN_CHECKPOINTS = 50
 
 Suspects = dict[Key, set[str]]
@@ -105,7 +104,7 @@ async def suspects(store: Store, schema: Schema, layout: Layout, changes: Iterab
                 relaxed[hash((other, value))] = hash((entry, value))
     found: Suspects = {}
     for part in PARTS:
-        async for item in _items(store, layout.index(part)):
+        async for item in items_below(store, layout.index(part)):
             present = hash((item.key, item.value))
             if expected.pop(present, None) or expected.pop(relaxed.get(present, present), None):
                 continue
@@ -114,7 +113,7 @@ async def suspects(store: Store, schema: Schema, layout: Layout, changes: Iterab
             if key_of_entry and key_of_entry.kind in schema and key_of_entry not in unreadable and not is_kept:
                 found.setdefault(key_of_entry, set()).add(item.key)
     for count, key in enumerate(expected.values()):
-        if count % _PAGE == 0:
+        if count % _BETWEEN_CHECKPOINTS == 0:
             await anyio.lowlevel.checkpoint()
         found.setdefault(key, set())
     return found
@@ -134,16 +133,3 @@ def wanted_entries(schema: Schema, layout: Layout, key: Key, value: bytes | None
     except Exception as error:
         # No value that others wrote may end the server.
         raise Malformed(f"the value of {where} can't be indexed: {error!r}") from error
-
-
-async def _items(store: Store, prefix: str) -> AsyncIterator[KeyValue]:
-    start, end = prefix, prefix_end(prefix)
-    while True:
-        page = await store.range(start, end, limit=_PAGE)
-        for count, item in enumerate(page.items):
-            if count % _BETWEEN_CHECKPOINTS == 0:
-                await anyio.lowlevel.checkpoint()
-            yield item
-        if not page.more:
-            return
-        start = page.items[-1].key + "\0"

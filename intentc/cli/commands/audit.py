@@ -21,7 +21,7 @@ from intentc.watch.protocol import Compacted, FutureRevision
 
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
-from ..connecting import api_server, open_store, unreadable_allocations
+from ..connecting import current_state, nothing_stored
 from ..output import print_document
 
 if TYPE_CHECKING:
@@ -45,11 +45,7 @@ async def command(output: str, revision: int | None, beside_service: bool, loade
         _run_in_background()
     report = await _audit(loaded.configuration, revision or 0)
     if not report.resources:
-        raise CommandError(
-            f"nothing lies under /{loaded.configuration.etcd.path}/, so there is nothing to compare",
-            where="etcd.path",
-            next_step="set it to the path under which the API server keeps its resources",
-        )
+        raise nothing_stored(loaded.configuration.etcd.path, "compare")
     _print(output, report)
     if report.differences:
         return Exit.DIFFERENT
@@ -69,20 +65,14 @@ def _run_in_background() -> None:
 
 
 async def _audit(configuration: Configuration, revision: int) -> Report:
-    from intentc.offline import AllocationsUnreadable
     from intentc.offline.audit import audit
     from intentc.planning import DeleteGuard
     from intentc.plugins import installed
-    from intentc.writing.http import http_services
 
-    settings, endpoint = configuration.intentc, api_server(configuration)
+    settings, limits = configuration.intentc, configuration.intentc.limits
     compilers = installed(configuration)
-    limits = settings.limits
     try:
-        async with (
-            open_store(configuration) as store,
-            http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read),
-        ):
+        async with current_state(configuration, compilers) as (store, read):
             return await audit(
                 compilers,
                 store,
@@ -99,8 +89,6 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
             where="etcd",
             next_step="give a revision that etcd still has, or omit --revision",
         ) from None
-    except AllocationsUnreadable as error:
-        raise unreadable_allocations(error, endpoint.url) from None
 
 
 def _print(output: str, report: Report) -> None:

@@ -16,12 +16,12 @@ import click
 import msgspec
 
 from intentc.loading.configuration import Configuration, Loaded
-from intentc.model import Change, InvalidInput, Kind, Schema
-from intentc.watch.protocol import Store
+from intentc.model import Change, InvalidInput, Kind, Schema, escaped_segment
+from intentc.watch.protocol import Store, items_below
 
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
-from ..connecting import open_store, stored_below
+from ..connecting import open_store
 from ..named_resources import kinds_named
 from ..output import print_document
 
@@ -113,7 +113,9 @@ async def older_entries(
 
     await KnownFields(store, schema, installation=configuration.intentc.installation).load()
     for kind in kinds:
-        async for uuid, item in stored_below(store, f"/{configuration.etcd.path}/{kind.name}/"):
+        prefix = f"/{configuration.etcd.path}/{kind.name}/"
+        async for item in items_below(store, prefix):
+            uuid = escaped_segment(item.key.removeprefix(prefix))
             name, version = _identity(kind, item.value)
             try:
                 kind.decode(Change(kind.name, uuid, item.value, item.create_revision, item.mod_revision))

@@ -20,14 +20,14 @@ import click
 import msgspec
 
 from intentc.loading.configuration import Configuration, Loaded
-from intentc.model import Kind, Mark, Name
+from intentc.model import Kind, Mark, Name, escaped_segment
 from intentc.model.ownership import MARK_KEY, RELEASED_KEY, is_made_by
 from intentc.watch.keys import heartbeat_prefix, leader_key
-from intentc.watch.protocol import Store, prefix_end
+from intentc.watch.protocol import Store, items_below, prefix_end
 
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option
-from ..connecting import open_store, stored_below
+from ..connecting import open_store
 from ..directive_client import picked
 from ..named_resources import kinds_named
 from ..output import print_document
@@ -251,7 +251,8 @@ async def marked_objects(
 
 
 async def _read(store: Store, prefix: str, kind: str, installation: str, key: str) -> AsyncIterator[Marked]:
-    async for uuid, item in stored_below(store, prefix):
+    async for item in items_below(store, prefix):
+        uuid = escaped_segment(item.key.removeprefix(prefix))
         try:
             value = msgspec.json.decode(item.value, type=_Annotated)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -10,7 +10,7 @@ those that it gives. Nothing that is done with the copy reaches the original.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -31,11 +31,10 @@ from intentc.retained import KnownFields, KnownValues, RetainedValues
 from intentc.watch.keys import Layout as KeyLayout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import KeyValue, Store, prefix_end
+from intentc.watch.protocol import KeyValue, Store, items_below
 from intentc.writing import Allocation, ReadService
 
 _INDEX = "/intentc/apiserver/"
-_PAGE = 5_000
 
 
 class Gathered(NamedTuple):
@@ -65,8 +64,10 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
     pools: dict[str, bytes] = {}
     try:
         index = f"{_INDEX}{path}/"
-        links = frozenset([item.key async for item in _below(store, f"{index}links/", revision, keys_only=True)])
-        pools = {f"pool{item.key}": item.value async for item in _below(store, f"{index}pool", revision)}
+        found = items_below(store, f"{index}links/", revision=revision, keys_only=True)
+        links = frozenset([item.key.removeprefix(f"{index}links/") async for item in found])
+        found = items_below(store, f"{index}pool", revision=revision)
+        pools = {item.key.removeprefix(index): item.value async for item in found}
         for uuid in [change.uuid for change in listing.snapshot.changes if not _has_readable_name(change.value or b"")]:
             for item in (await store.range(f"{index}uuid/{uuid}", revision=revision)).items:
                 names[uuid] = item.value
@@ -91,18 +92,6 @@ def _has_readable_name(value: bytes) -> bool:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True
-
-
-async def _below(store: Store, prefix: str, revision: int, *, keys_only: bool = False) -> AsyncIterator[KeyValue]:
-    """Yield the keys below ``prefix`` at ``revision``, without the prefix."""
-    first, end = prefix, prefix_end(prefix)
-    while True:
-        page = await store.range(first, end, revision=revision, limit=_PAGE, keys_only=keys_only)
-        for item in page.items:
-            yield item._replace(key=item.key.removeprefix(prefix))
-        if not page.more:
-            return
-        first = page.items[-1].key + "\0"
 
 
 LAYOUT = Layout(PATH)

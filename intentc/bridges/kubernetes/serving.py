@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import anyio
 from anyio.abc import TaskGroup
 
 from intentc.diagnostics.metrics import registry_of
@@ -25,8 +24,8 @@ from intentc.leading import KeeperFactory, Leadership
 from intentc.model import Key, Kind, Schema
 from intentc.model.bridge_keys import Mark, problem_reports_prefix
 from intentc.model.events import Batch, Snapshot
-from intentc.reconcile import persist
-from intentc.reconcile.failures import Failure
+from intentc.reconcile import Loop, Pause, RequeueAfter, persist
+from intentc.reconcile.backoff import RECONNECT
 from intentc.watch.protocol import Store
 from intentc.watch.source import Source
 from intentc.writing.http import MirrorService
@@ -129,6 +128,15 @@ class Bridge(LeadingProcess):
         """The resources in etcd of the kinds that are followed."""
         self._approvals = Approvals(Book(store, leader), self.tasks, self.mirror, self.identity)
         self._settings = settings
+        self._tending: Loop[str] = Loop(
+            lambda key: self._tend(),
+            name="the marks can't be written yet",
+            backoff=RECONNECT,
+            pause=Pause(RECONNECT),
+        )
+        self._could_write = False
+        self._term: str | None = None
+        """The fence with which the marks were read last."""
         self._marker = Marker(
             store,
             settings.path.strip("/"),
@@ -173,7 +181,8 @@ class Bridge(LeadingProcess):
         group.start_soon(self.problem_events.loop.run)
         if self.reconciler is not None:
             group.start_soon(self.reconciler.run)
-        group.start_soon(self._tend)
+        self._tending.add("marks", after=self._settings.tend_seconds)
+        group.start_soon(self._tending.run)
 
     def lacks(self) -> Iterator[str]:
         yield from super().lacks()
@@ -329,36 +338,29 @@ class Bridge(LeadingProcess):
             self.reconciler.look_at_all()
         self.copy_writer.wake()
 
-    async def _tend(self) -> None:
+    async def _tend(self) -> RequeueAfter:
         """Write the marks, obey approvals, and list again what needs it."""
-        could_write, term = False, None
-        while True:
-            await anyio.sleep(self._settings.tend_seconds)
-            self._list_again()
-            self._hold_lost_kinds()
-            if self.reconciler is not None:
-                self.reconciler.tend()
-            can_write = self._fence() is not None
-            if can_write and not could_write:
-                # The doubt about the cluster may be over.
+        self._list_again()
+        self._hold_lost_kinds()
+        if self.reconciler is not None:
+            self.reconciler.tend()
+        could_write, self._could_write = self._could_write, self._fence() is not None
+        if self._could_write and not could_write:
+            # The doubt about the cluster may be over.
+            self._look_at_all()
+        fence = self.election.fence()
+        if fence is not None:
+            if fence != self._term:
+                # Another process led meanwhile, or the store was emptied, the leader's key included.
+                marks = await self._marker.read()
+                for name, task in self.tasks.items():
+                    task.mark = marks.get(name)
+                self._term = fence
+            if await self._approvals.obey():
                 self._look_at_all()
-            could_write = can_write
-            fence = self.election.fence()
-            if fence is None:
-                continue
-            try:
-                if fence != term:
-                    # Another process led meanwhile, or the store was emptied, the leader's key included.
-                    marks = await self._marker.read()
-                    for name, task in self.tasks.items():
-                        task.mark = marks.get(name)
-                    term = fence
-                if await self._approvals.obey():
-                    self._look_at_all()
-                if not self.identity.doubt:
-                    await self._marker.write(fence)
-            except Failure as error:
-                _LOG.debug("the marks can't be written yet: %s", error)
+            if not self.identity.doubt:
+                await self._marker.write(fence)
+        return RequeueAfter(self._settings.tend_seconds)
 
     def _hold_lost_kinds(self) -> None:
         """Withhold the deletion of copies whose kind the cluster no longer serves: its definition may be back soon."""

@@ -16,6 +16,7 @@ import anyio
 from intentc.journal.journal import Journal, Void
 from intentc.journal.records import Voided, encoded, record
 from intentc.model import Key
+from intentc.reconcile.backoff import Retries
 
 if TYPE_CHECKING:
     from intentc.journal.ring import JournalFiles
@@ -30,8 +31,6 @@ _SLICE = 100
 """Lines encoded as JSON before the loop gets its turn: half a millisecond."""
 _MOST_AT_ONCE = 1_000_000
 """Bytes per write."""
-_RETRY = 5.0
-"""Seconds after a failure until the next try."""
 
 
 class Keeping:
@@ -58,6 +57,7 @@ class Keeping:
         self._sequence = journal.first - 1
         """The sequence of the last line that was written, lost, or dropped by a restore."""
         self._void = journal.void
+        self._retries = Retries()
         if files.lack is not None:
             self._failed(files.lack)
 
@@ -69,7 +69,7 @@ class Keeping:
             while self._behind and await self._keep_some():
                 pass
             if self.failure is not None:
-                await asyncio.sleep(_RETRY)
+                await asyncio.sleep(self._retries.next_wait())
 
     def end(self) -> None:
         """Write the rest, and close the files. Call once, after ``run``."""
@@ -135,6 +135,7 @@ class Keeping:
         except OSError as error:
             self._failed(error)
             return False
+        self._retries.went_well()
         if self.failure is not None:
             _LOG.info("the journal is written to %s again", self.files.directory)
             self.failure = None

@@ -30,6 +30,7 @@ from intentc.leading.leader_key import (
     versions_value,
 )
 from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
+from intentc.reconcile import persist
 from intentc.reconcile.backoff import Retries
 from intentc.reconcile.failures import Failure
 from intentc.watch.protocol import KeyValue, LeaseNotFound, Store
@@ -280,12 +281,7 @@ class Election:
             await anyio.sleep(_PROOF_SECONDS)
         died = read_leader(holder.value).process
         _LOG.info("%s has died on this machine: its leadership ends before its lease", died)
-        while True:
-            try:
-                await self._key.remove(holder)
-                break
-            except Failure as error:
-                await self._outage.wait_out(error)
+        await persist(partial(self._key.remove, holder), "a dead leader's key can't be deleted", log=_LOG)
 
     async def _lead(self, tenure: _Tenure) -> None:
         if self._resigned:

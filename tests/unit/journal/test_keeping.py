@@ -104,7 +104,6 @@ async def test_a_full_disk_stops_nothing_and_is_said_once(
     journalled: KeptJournal, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr("intentc.journal.keeping._RETRY", 0.01)
     monkeypatch.setattr("intentc.journal.keeping._PERIOD", 0.01)
     append, tries = JournalFiles.append, 0
 
@@ -138,7 +137,6 @@ async def test_a_full_disk_stops_nothing_and_is_said_once(
 async def test_a_full_disk_at_the_start_is_counted_logged_and_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("intentc.journal.keeping._RETRY", 0.01)
     monkeypatch.setattr("intentc.journal.keeping._PERIOD", 0.01)
     with monkeypatch.context() as disk:
         disk.setattr("intentc.journal.ring._written", _full)

@@ -2,8 +2,6 @@
 
 Why it exists: a user who loads Ingresses wants to see what the gateway would be sent, without Azure. The stand-in
 (``resource_manager``) rejects what Azure is known to reject, and serves no traffic.
-
-The stand-in, the publisher and its connections last until ``dev`` ends. It prints on stderr.
 """
 
 from __future__ import annotations

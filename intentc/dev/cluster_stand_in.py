@@ -2,8 +2,6 @@
 
 Why it exists: a user who loads such a compiler wants to see statuses change as Deployments become available, and has no
 cluster. It is the one of ``intentc.testing``: nothing runs in it, and it says that everything is ready.
-
-It writes what it observes through the API server, and prints what happens to objects on stderr.
 """
 
 from __future__ import annotations

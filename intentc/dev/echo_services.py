@@ -2,9 +2,6 @@
 
 Why it exists: a sample with a gateway needs services behind it, and a newcomer has none. The annotation
 ``intentc.dev/echo: HOST:PORT`` on a loaded resource of any kind requests one. No other command reads that annotation.
-
-The process of these services, and a temporary directory with its log, last until ``dev`` ends. Only ``wanted`` is a
-pure function.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 Why it exists: a user who loads a gateway wants to send requests through it, and to see which commands do that.
 ``bridges.xds`` decides whether a compiler's kinds need an Envoy; ``echo_services`` runs the services behind it.
-
-The xDS server in this process, with its connection to etcd, and Envoy's process last until ``dev`` ends. It also probes
-ports, prints on stderr, and sends a request to Envoy.
 """
 
 from __future__ import annotations

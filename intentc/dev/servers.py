@@ -4,8 +4,6 @@ Why it exists: tests of the whole chain start exactly what the command starts. A
 commands in other terminals: ``dev`` chooses some settings itself (ports, compilers, a gateway's addresses), and a
 command with other settings would answer differently; a kubeconfig beside it leads kubectl to the API server. The
 command prints messages; ``envoy_gateway`` runs Envoy.
-
-These servers and the files last until ``dev`` ends.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Why it exists: what we write must change no object that somebody else made. So an apply of an existing object carries
 its uid, one of a new object a version that no object has (unless the server rejects that), and a deletion the uid; and
-no apply takes a field away from another manager. ``manifest_reconciler`` decides what to do. Mirrored objects are
-patched by ``reporting`` and ``owner_finalizers``.
+no apply takes a field away from another manager.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Why it exists: no client on PyPI resumes a watch after a cut or notices a silent one, and none reads every kubeconfig
 (docs/adr/0020-own-kubernetes-client.md has the measurements). Here are only the calls that the bridge makes. Files that
-were replaced, and tokens that ended, are taken without a restart. ``kind_watcher`` and the writers decide what to ask;
-``loading/kubeconfig.py`` reads how a cluster is reached; ``credentials`` has the tokens.
+were replaced, and tokens that ended, are taken without a restart.
 """
 
 from __future__ import annotations

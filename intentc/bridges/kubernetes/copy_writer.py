@@ -1,7 +1,6 @@
 """Writes and deletes copies through the API server, as the mirror plans, while this process may write.
 
-What the API server rejects is not sent again until it changes, or 10 minutes are over. ``mirror`` decides what to
-write; ``manifest_answers`` writes what belongs to manifests.
+What the API server rejects is not sent again until it changes, or 10 minutes are over.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Why it exists: tokens end while the process runs. A token file is read for each request; a program runs again before its
 token ends, and after a 401. Whether a kubeconfig may run programs at all (``intentc.kubernetes.exec``) is checked by
-``intentc kubernetes``. Certificates are in ``cluster``.
+``intentc kubernetes``.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Why it exists: most events change only what no schema declares (a pod's heartbeat, ``managedFields``), and to decode an
 object, flatten and encode it costs five times as much as to look for its declared fields. Equal fingerprints mean equal
-copies; other ones mean nothing: a field that is written in another way has another fingerprint. ``projection`` builds
-the copies.
+copies; other ones mean nothing: a field that is written in another way has another fingerprint.
 """
 
 from __future__ import annotations

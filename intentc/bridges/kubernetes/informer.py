@@ -4,7 +4,6 @@ Why it exists: a watch alone loses what happened before it, while it was cut, an
 informer lists in pages, watches from the list's revision, resumes after the last event or bookmark, and lists again
 whenever it can't know that it saw everything: after 410, after a cut at whose end the server's revision is older than
 what was seen, in another cluster, and when its caller asks. Only a complete list says what is gone unseen.
-``kind_watcher`` asks and waits.
 
 ``page`` and ``event`` return what the consumer is to apply.
 """

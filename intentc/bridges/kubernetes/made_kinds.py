@@ -2,9 +2,6 @@
 
 A kind is watched from the moment that a manifest names it, or from the start if a compiler declares that it makes
 objects of it. Without the declaration, objects whose manifests the store has lost would not be found.
-
-It says where a kind is served, whether all its objects are known, how long the cluster has not served it, and for which
-kinds the answer changed. ``manifest_reconciler`` decides about the objects.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Knows the objects of the cluster that carry our label, as their watches and the answers to our requests show them.
 
 Why it exists: answers to our own writes are newer than the watch, whose older events must not hide them; and an object
-that was deleted as soon as it ended shows its end in its last event alone. ``made_kinds`` watches,
-``manifest_reconciler`` asks and notes.
+that was deleted as soon as it ended shows its end in its last event alone.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 An answer is a resource ``observed``; a manifest ends when its finalizer is removed. Why it exists: an answer is an
 input of the compile, so ``differ`` says whether one of its fields changes; and until etcd shows a write, its manifest
 is not looked at again, since the next decision depends on it. After a write that failed, ``manifest_reconciler``
-decides again at once, and the same write waits for the back-off. ``stored_manifests`` knows what is stored.
+decides again at once, and the same write waits for the back-off.
 """
 
 from __future__ import annotations

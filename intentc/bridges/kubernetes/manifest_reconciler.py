@@ -4,8 +4,7 @@ Why it exists: ``outgoing.next_step`` decides from what etcd and the cluster hav
 anywhere decides the same again. Here are the order (ends by descending phase, then the others by ascending phase; a few
 of one phase at the same time), the last look at the cluster before an object is created or taken for gone, and the
 pause before a write that was rejected is tried again unchanged. An object of ours that no manifest names gets one
-again. ``manifest_answers`` writes through the API server, ``applying`` to the cluster; ``events`` reports rejections
-there.
+again.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ must not compile (``needs_synced``). The next process notices by the marks that 
 one; so a mark names the cluster and the version that was seen, and a kind whose deletions are withheld keeps its former
 mark. A kind that the cluster does not have is marked as such. ``model/bridge_keys.py`` has the form of the marks.
 
-The marks are keys of etcd: ``/intentc/synced/<path>/<kind>``. A marker sets those of ``KindTask``, and the cluster that
-``ClusterIdentity`` takes for mirrored.
+The marks are keys of etcd: ``/intentc/synced/<path>/<kind>``.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: events of both sides arrive in any order, repeated, and after gap
 what both have now. An object is known by its uid, which no other object ever has. A copy is deleted only if its object
 was seen to be deleted, is missing in a complete list that began after the copy was known, or has left its name to
 another object; and a list that is in doubt, or would delete many, deletes nothing until an operator approves.
-``serving`` hands in what ``kind_watcher`` finds and what etcd shows; ``copy_writer`` carries out.
-``manifest_reconciler`` does the like for manifests.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Why it exists: only the cluster can hold up the end of its objects. A finalizer of ours that the copy in etcd has is
 added to its object, and one that the copy lacks is removed from it; while there is no copy, nothing is known, and
 nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment. One that is denied
-is tried again with a back-off of its own, and delays no other. ``manifest_reconciler`` asks whether
-an owner lacks one; the finalizer of a manifest itself is removed by ``manifest_answers``.
+is tried again with a back-off of its own, and delays no other. ``manifest_reconciler`` asks whether an owner lacks one;
+the finalizer of a manifest itself is removed by ``manifest_answers``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Why it exists: most of an object concerns nobody here (a pod's status, ``managedFields``), and most events change only
 that: they must not reach etcd. What is stored is what the schema declares, at any depth, in the flat form of
-``model/manifest.py``. ``mirror`` compares the digests; ``fingerprint`` recognizes an object without its copy.
+``model/manifest.py``.
 """
 
 from __future__ import annotations

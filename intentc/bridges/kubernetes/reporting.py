@@ -2,8 +2,8 @@
 
 Why it exists: each side changes at any time, so an object is looked at whenever one of them shows a change, and what is
 sent depends only on what both have then (``status_patch``). If the cluster has a newer one, it is read again. A status
-that is denied is tried again with a back-off of its own, and delays no other. Kinds whose status
-compilers do not claim cost nothing here. Of the others it also knows the resourceVersion, for Events.
+that is denied is tried again with a back-off of its own, and delays no other. Kinds whose status compilers do not claim
+cost nothing here. Of the others it also knows the resourceVersion, for Events.
 """
 
 from __future__ import annotations

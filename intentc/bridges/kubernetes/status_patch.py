@@ -2,8 +2,8 @@
 
 Why it exists: several controllers share one status. Ours are the items that ``status_claims`` names in the store; those
 that we wrote to the cluster and that it no longer names are cleared, by the cluster's own record of who wrote what
-(``managedFields``). Everything else stays as the cluster has it. ``reporting`` sends the patch. By the same record
-``written_status`` says what we wrote, for a copy that is made anew (``projection``).
+(``managedFields``). Everything else stays as the cluster has it. By the same record ``written_status`` says what we
+wrote, for a copy that is made anew (``projection``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Decodes what a Kubernetes API server sends: pages of a list, and the lines of a watch; compares resourceVersions.
 
-Why it exists: a stream can be cut at any byte, and an object must cost little until somebody needs its fields. So
-lines are put together here, and objects stay bytes (``msgspec.Raw``) with their identity next to them.
-``informer`` interprets them, ``projection`` reads the fields.
+Why it exists: a stream can be cut at any byte, and an object must cost little until somebody needs its fields. So lines
+are put together here, and objects stay bytes (``msgspec.Raw``) with their identity next to them.
 """
 
 from __future__ import annotations

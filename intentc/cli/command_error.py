@@ -11,6 +11,9 @@ import enum
 import errno
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import TextIO
 
 
@@ -58,6 +61,21 @@ class CommandError(Exception):
         self.where = where
         self.next_step = next_step
         self.code = code
+
+
+@contextmanager
+def _needing(extra: str, libraries: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            f"{libraries} are missing ({error.name})", next_step=f"pip install 'intentc[{extra}]'"
+        ) from None
+
+
+needing_azure = partial(_needing, "azure", "Azure's libraries")
+"""Wrap imports that need the extra ``azure``: raises ``CommandError`` without it. So does the next."""
+needing_protobuf = partial(_needing, "xds", "the protobuf packages of Envoy")
 
 
 def explain(error: BaseException) -> CommandError:

@@ -8,8 +8,7 @@ It prints the configuration on stdout, and what is left out on stderr; it change
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -20,7 +19,7 @@ from intentc.model import Schema
 from intentc.model.events import Change
 from intentc.model.sensitive import concealed
 
-from .command_error import CommandError, Exit
+from .command_error import CommandError, Exit, needing_protobuf
 
 
 def elements_of(outputs: Iterable[Mapping[str, Any]]) -> list[Element]:
@@ -77,14 +76,3 @@ def _bootstrap(elements: list[Element]) -> tuple[dict[str, Any], list[str]]:
         wrong.append(f"left out: {element.kind} {element.name} of {origins} is not a valid Envoy message: {error}")
 
     return static_bootstrap(elements, left_out=left_out), wrong
-
-
-@contextmanager
-def needing_protobuf() -> Iterator[None]:
-    """Wrap imports that need Envoy's protobuf packages, an extra: raises ``CommandError`` without them."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise CommandError(
-            f"the protobuf packages of Envoy are missing ({error.name})", next_step="pip install 'intentc[xds]'"
-        ) from None

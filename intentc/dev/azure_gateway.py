@@ -17,11 +17,10 @@ import msgspec
 
 from intentc.bridges.process import running
 from intentc.cli.azure_output import difference
-from intentc.cli.command_error import CommandError, Exit
-from intentc.cli.commands.appgw import needing_azure, settings_of
-from intentc.cli.connecting import api_server
+from intentc.cli.command_error import CommandError, Exit, needing_azure
+from intentc.cli.commands.appgw import settings_of
+from intentc.cli.connecting import api_server, open_store
 from intentc.plugins import declared
-from intentc.watch.etcd import EtcdStore
 from intentc.writing.http import mirror_service
 
 from .resource_manager import ResourceManager, serving_resource_manager
@@ -125,18 +124,14 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
     for item in document["properties"]["frontendIPConfigurations"]:
         manager.addresses[item["properties"]["publicIPAddress"]["id"].lower()] = {"ipAddress": "192.0.2.1"}
     manager.on_put = lambda former, sent: click.echo(_difference(former, sent), err=True)
-    store = EtcdStore([started.etcd])
-    try:
-        async with (
-            serving_resource_manager(manager) as url,
-            ResourceManagerClient(url, StandInCredential(), poll_seconds=0.2) as client,
-            mirror_service(api_server(configuration)) as writer,
-            running(Bridge(client, store, writer, settings)) as bridge,
-        ):
-            yield AzureGateway(manager, bridge, url + settings.gateway.gateway)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.close()
+    async with (
+        open_store(configuration) as store,
+        serving_resource_manager(manager) as url,
+        ResourceManagerClient(url, StandInCredential(), poll_seconds=0.2) as client,
+        mirror_service(api_server(configuration)) as writer,
+        running(Bridge(client, store, writer, settings)) as bridge,
+    ):
+        yield AzureGateway(manager, bridge, url + settings.gateway.gateway)
 
 
 def _difference(former: dict[str, Any], sent: dict[str, Any]) -> str:

@@ -17,8 +17,7 @@ import anyio
 import anyio.to_thread
 import click
 
-from intentc.cli.command_error import CommandError, Exit
-from intentc.cli.envoy_output import needing_protobuf
+from intentc.cli.command_error import CommandError, Exit, needing_protobuf
 from intentc.watch.etcd import EtcdStore
 
 from .envoy_server import Envoy, running_envoy

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -17,7 +16,7 @@ import click
 from intentc.loading.configuration import Configuration, Loaded
 from intentc.model import InvalidInput
 
-from ..command_error import CommandError, Exit
+from ..command_error import CommandError, Exit, needing_azure
 from ..command_options import configured
 from ..connecting import api_server, lease_keepers
 from ..server_process import bridge_diagnostics, diagnostics_option, etcd_until_signal
@@ -68,17 +67,6 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
 
 
 _SHORTEST_PERIOD, _LONGEST_PERIOD, _PERIOD = 30.0, 300.0, 60.0
-
-
-@contextmanager
-def needing_azure() -> Iterator[None]:
-    """Wrap imports that need Azure's libraries, an extra: raises ``CommandError`` without them."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise CommandError(
-            f"Azure's libraries are missing ({error.name})", next_step="pip install 'intentc[azure]'"
-        ) from None
 
 
 def settings_of(configuration: Configuration, compilers: Declared) -> Settings:

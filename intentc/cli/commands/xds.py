@@ -13,7 +13,7 @@ import click
 
 from intentc.loading.configuration import Loaded, is_loopback
 
-from ..command_error import CommandError, Exit
+from ..command_error import Exit, needing_protobuf
 from ..command_options import configured
 from ..server_process import ListenAddress, bridge_diagnostics, diagnostics_option, etcd_until_signal
 
@@ -37,14 +37,8 @@ async def command(address: tuple[str, int], diagnostics: tuple[str, int], loaded
     Envoy keeps its last good state. Several may run over one etcd. Set intentc.envoy.drain_time if Envoys run with a
     --drain-time-s other than 600. SIGTERM ends it with exit code 0.
     """
-    try:
+    with needing_protobuf():
         from intentc.bridges.xds.serving import running_xds
-    except ModuleNotFoundError as error:
-        raise CommandError(
-            f"the protobuf packages of Envoy are missing ({error.name})",
-            where="intentc xds",
-            next_step="pip install 'intentc[xds]'",
-        ) from None
 
     configuration = loaded.configuration
     host, port = address

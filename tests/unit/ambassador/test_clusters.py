@@ -95,7 +95,7 @@ async def test_forbidden_addresses_are_left_out_and_reported() -> None:
     assert "127.0.0.1, 169.254.169.254" in found.problem.message
 
 
-async def test_what_is_no_address_is_left_out_and_reported_on_the_endpoints() -> None:
+async def test_an_invalid_address_is_left_out_and_reported_on_the_endpoints() -> None:
     found = await behind(service(), endpoints(subset("10.0.0.1", "not-an-address"), subset("10.0.0.2", port=70000)))
     assert found.endpoints == [("10.0.0.1", 8080)]
     assert found.problems == [("endpoints", "shop:echo", "InvalidAddress"), ("endpoints", "shop:echo", "InvalidPort")]

@@ -123,7 +123,7 @@ async def test_where_requests_would_go_elsewhere_they_are_rejected(spec: dict[st
 # The Module
 
 
-async def test_what_a_mapping_says_is_in_force_also_if_it_is_empty() -> None:
+async def test_a_value_in_a_mapping_counts_even_if_it_is_empty() -> None:
     headers = {"add_request_headers": {"x-d": "e"}, "add_response_headers": {"x-r": "e"}}
     removed = {"remove_request_headers": ["x-s"], "remove_response_headers": ["server"]}
     balancer = {"policy": "ring_hash", "header": "x-user"}

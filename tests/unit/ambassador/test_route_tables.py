@@ -36,7 +36,7 @@ async def test_a_wildcard_within_a_label_is_found_too() -> None:
     assert unserved(gate) == []
 
 
-async def test_what_a_host_guards_by_certificates_is_not_served_under_another_name(pems: Pems) -> None:
+async def test_routes_guarded_by_client_certificates_are_not_served_under_another_name(pems: Pems) -> None:
     """Else whoever asks for another name when TLS begins would reach it by the name in the request."""
     guarded = tls_host("guarded", "*.example", tls={"cert_required": True, "ca_secret": "ca"})
     gate = await MemoryGateway().apply(
@@ -52,7 +52,7 @@ async def test_what_a_host_guards_by_certificates_is_not_served_under_another_na
     ]
 
 
-async def test_what_a_closed_host_guards_is_not_served_under_another_name(pems: Pems) -> None:
+async def test_routes_of_a_closed_host_are_not_served_under_another_name(pems: Pems) -> None:
     gate = await MemoryGateway().apply(
         *pems.secrets(),
         listener(protocol="HTTPS"),

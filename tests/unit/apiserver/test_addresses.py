@@ -169,7 +169,7 @@ async def test_the_gateway_is_for_a_router(api: Api) -> None:
         await api.update("instance_ip", made["uuid"], virtual_machine_interface_refs=[{"uuid": other["uuid"]}])
 
 
-async def test_what_an_older_server_left_hinders_no_change_and_no_deletion(api: Api, store: MemoryStore) -> None:
+async def test_leftovers_of_an_older_server_prevent_no_change_and_no_deletion(api: Api, store: MemoryStore) -> None:
     made = await network(api, subnet("10.0.0.0/24"))
     taken = await instance_ip(api, "a")
     broken = [subnet("nonsense/24"), subnet("10.0.0.0/24", alloc_unit=-3, allocation_pools=[pool("x", "y")])]

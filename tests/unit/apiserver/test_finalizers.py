@@ -144,7 +144,7 @@ def mirrored(operation: str = "CREATE", **metadata: Any) -> list[dict[str, Any]]
     return [{"kind": "app", "operation": operation, "data": data, "mirror": {"our_finalizers": [OURS]}}]
 
 
-async def test_what_a_bridge_mirrors_is_taken_as_the_cluster_has_it(api: ApiServer) -> None:
+async def test_a_mirrored_resource_is_accepted_as_the_cluster_has_it(api: ApiServer) -> None:
     given: dict[str, Any] = {"generation": 7, "creationTimestamp": "2020-01-01T00:00:00Z", "labels": {"a": "b"}}
     await api.sync(mirrored(**given, finalizers=[THEIRS]))
     assert await metadata(api) == {**given, "finalizers": [THEIRS], "mirrored": True}

@@ -62,9 +62,7 @@ async def named(api: Api, kind: str, *fq_name: str) -> str | None:
         return None
 
 
-async def test_what_was_written_before_the_start_is_found_listed_and_its_name_is_taken(
-    api: Api, store: MemoryStore
-) -> None:
+async def test_a_resource_written_before_the_start_is_found_and_has_its_name(api: Api, store: MemoryStore) -> None:
     uuid = await network(api, store, 1)
     async with following(api.server):
         assert await named(api, "virtual_network", *PROJECT, "foreign") == uuid
@@ -103,7 +101,7 @@ async def true_index(api: Api, store: MemoryStore) -> None:
     await until_true(is_true)
 
 
-async def test_what_is_written_while_the_server_runs_is_found_moved_and_forgotten(api: Api, store: MemoryStore) -> None:
+async def test_direct_writes_to_a_running_server_are_indexed(api: Api, store: MemoryStore) -> None:
     async with following(api.server):
         uuid = await network(api, store, 1, "one")
         await true_index(api, store)

@@ -128,7 +128,7 @@ async def test_a_flat_update_leaves_other_fields_as_they_are(api: ApiServer, sto
     assert (await stored(store))["service"] == "web"
 
 
-async def test_what_the_schema_of_a_shared_kind_lacks_is_accepted_and_not_stored(
+async def test_undeclared_fields_of_a_shared_kind_are_accepted_and_not_stored(
     api: ApiServer, store: MemoryStore
 ) -> None:
     ports = [{"port": 80, "nodePort": 3}]

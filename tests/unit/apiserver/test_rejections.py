@@ -376,7 +376,7 @@ STORED: list[tuple[str, Fields, Fields]] = [
 
 
 @pytest.mark.parametrize(("kind", "fields", "left"), STORED, ids=[f"{case[0]} {'+'.join(case[2])}" for case in STORED])
-async def test_what_an_older_server_stored_hinders_no_other_change_and_no_deletion(
+async def test_values_of_an_older_server_prevent_no_other_change_and_no_deletion(
     client: httpx2.AsyncClient, store: MemoryStore, kind: str, fields: Fields, left: Fields
 ) -> None:
     document = await made(client, kind, named("x") | fields)

@@ -312,9 +312,7 @@ def test_delete_goes_the_other_way_round(intentc: Intentc, connected: ToyApiServ
     assert connected.stored == {}
 
 
-def test_what_is_in_the_way_of_a_deletion_is_reported_by_name(
-    intentc: Intentc, connected: ToyApiServer, tmp_path: Path
-) -> None:
+def test_delete_names_what_prevents_a_deletion(intentc: Intentc, connected: ToyApiServer, tmp_path: Path) -> None:
     path = tmp_path / "project.yml"
     path.write_text("kind: project\ndata: {fq_name: [d, p]}\n")
     project, group = connected.put("project", "d", "p"), connected.put("security-group", "d", "p", "g")

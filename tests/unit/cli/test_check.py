@@ -35,7 +35,7 @@ def test_an_error_in_a_map_is_shown_with_its_line(intentc: Intentc, configuratio
     assert "did you mean virtual_network" in ended.out
 
 
-def test_what_ships_is_said_to_be_clean_and_its_notes_are_not_counted(intentc: Intentc) -> None:
+def test_check_reports_the_shipped_files_as_clean_and_counts_no_notes(intentc: Intentc) -> None:
     ended = intentc("check", "--strict", "--config-file", SAMPLE)
     assert ended.code == 0
     assert ended.err.splitlines()[-1] == "0 errors, 0 warnings; 4 notes, which need no action: --notes lists them"

@@ -58,7 +58,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("running")
-def test_what_is_around_an_object_is_drawn_and_its_name_stays_in_the_label(intentc: Intentc) -> None:
+def test_the_graph_draws_an_objects_neighbours_with_names_as_labels(intentc: Intentc) -> None:
     drawn = intentc("graph", "security-group", 'p:g";<b>')
     assert drawn.code == 0
     assert '    n0["security_group<br/>default-domain:p:g#34;#59;#60;b#62;"]' in drawn.out.splitlines()

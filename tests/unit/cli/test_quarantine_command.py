@@ -78,7 +78,7 @@ def test_a_retry_is_an_order_about_what_the_compiler_has_in_quarantine(
     assert etcd.orders == [Retry(kind="security_group", uuid=web, name=("d", "p", "web"))]
 
 
-def test_what_is_held_still_after_a_retry_is_reported_by_5(intentc: Intentc, web: str) -> None:
+def test_a_retry_that_leaves_something_held_ends_with_5(intentc: Intentc, web: str) -> None:
     ended = intentc("quarantine", "retry", "security_group", "web")
     assert ended.code == Exit.HELD
     assert ended.err == "held: security_group d:p:web: it raises\n"

@@ -89,9 +89,7 @@ def test_many_objects_go_in_bounded_batches(intentc: Intentc, objects: Objects) 
     assert all(objects.annotations(uuid) == [released()] for uuid in uuids)
 
 
-def test_what_somebody_else_wrote_meanwhile_is_read_again_and_nothing_of_theirs_is_lost(
-    intentc: Intentc, objects: Objects
-) -> None:
+def test_release_reads_concurrent_changes_again_and_loses_none(intentc: Intentc, objects: Objects) -> None:
     uuids = [objects.put(f"target:1:{number}", mark()) for number in range(5)]
     objects.conflicts = {uuids[2]}
     assert intentc("release", "--all").err == f"5 objects released\n{NEXT}"

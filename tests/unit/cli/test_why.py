@@ -135,7 +135,7 @@ def test_parts_are_chosen_by_what_they_hold_and_none_ends_with_1(intentc: Intent
 
 
 @pytest.mark.usefixtures("compiler")
-def test_what_others_need_is_reported_and_how_to_see_what_deleting_would_change(intentc: Intentc) -> None:
+def test_why_reports_who_needs_an_object_and_how_to_plan_its_deletion(intentc: Intentc) -> None:
     ended = intentc("why", "security_group", "db")
     assert "others that need it (41)" in ended.out
     assert f"access_control_list {EGRESS}  access_control_list_entries.acl_rule[0]" in ended.out

@@ -15,7 +15,7 @@ from tests.support.contrail_system import ContrailSystem
 pytestmark = pytest.mark.anyio
 
 
-async def test_what_another_transformer_allocated_is_listed_once_nobody_refers_to_it() -> None:
+async def test_an_allocation_of_another_transformer_is_listed_once_it_is_unreferred() -> None:
     system = await ContrailSystem().begin()
     await system.create("virtual_network", "blue:net", route_target_list={"route_target": ["target:64512:7"]})
     assert await left(system) == []

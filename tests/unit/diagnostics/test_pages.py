@@ -333,7 +333,7 @@ def test_an_object_that_is_not_there_says_why_not(browser: TestClient, asked: An
     assert "intentc quarantine retry K N" in text
 
 
-def test_what_has_no_comparison_and_no_neighbours_is_shown_all_the_same(browser: TestClient, asked: Answered) -> None:
+def test_an_object_without_comparison_and_neighbours_is_shown(browser: TestClient, asked: Answered) -> None:
     asked.rejections = dict.fromkeys((Comparison, Neighbourhood), Unanswerable(404, "a fact is not stored"))
     answer = browser.get(OBJECT)
     assert answer.status_code == 200

@@ -86,7 +86,7 @@ async def test_the_listing_after_load_pulls_nothing_twice(store: FaultyStore, bo
         assert process.actions.calls == [("pause", U, ("d", "n")), ("suspect", V, 3)]
 
 
-async def test_what_changed_while_the_watch_was_cut_and_compacted_is_obeyed(store: FaultyStore, book: Book) -> None:
+async def test_directives_that_changed_during_a_compacted_cut_are_obeyed(store: FaultyStore, book: Book) -> None:
     await book.put(PAUSE)
     async with Process(store).obeying() as process:
         await until(lambda: process.directives.report()["phase"] == "watching")

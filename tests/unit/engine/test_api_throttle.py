@@ -21,7 +21,7 @@ async def test_a_pause_that_the_server_asks_for_is_everybodys() -> None:
     assert throttle.reachable, "it answered"
 
 
-async def test_one_that_is_throttled_again_while_others_get_through_waits_alone() -> None:
+async def test_a_key_throttled_while_others_are_answered_waits_alone() -> None:
     throttle = ApiThrottle()
     throttle.failed(Throttled(0.0), "a")
     throttle.accepted("b")
@@ -29,7 +29,7 @@ async def test_one_that_is_throttled_again_while_others_get_through_waits_alone(
     assert throttle.seconds < 1.0
 
 
-async def test_one_that_is_throttled_again_and_nobody_got_through_stops_everybody_again() -> None:
+async def test_a_key_throttled_while_none_is_answered_pauses_all_again() -> None:
     throttle = ApiThrottle()
     throttle.failed(Throttled(0.0), "a")
     assert throttle.failed(Throttled(300.0), "a")

@@ -100,9 +100,7 @@ async def test_a_fault_while_reading_back_defers_the_object_and_never_loses_it(
 
 
 @pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(300.0), UnknownOutcome("cut off")])
-async def test_what_another_writer_repaired_is_neither_reported_nor_remembered_as_failed(
-    box_system: BoxSystem, error: Failure
-) -> None:
+async def test_a_failed_write_that_another_writer_repaired_is_forgotten(box_system: BoxSystem, error: Failure) -> None:
     await box_system.boxes("a")
     key = await box_system.key("part", "a", "one")
     where = f"/contrail/part/{key.uuid}"

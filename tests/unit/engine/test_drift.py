@@ -192,7 +192,7 @@ async def test_many_children_of_one_intent_are_no_contention(box_system: BoxSyst
     assert len(await box_system.contents()) == 60
 
 
-async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(box_system: BoxSystem) -> None:
+async def test_a_claim_that_changes_during_its_write_causes_no_drift(box_system: BoxSystem) -> None:
     gate = box_system.write.gates["create a"] = Gate()
     async with box_system.running():
         await box_system.boxes("a", settle=False)

@@ -78,7 +78,7 @@ async def test_writes_under_way_are_drained_when_it_is_cancelled(box_system: Box
     assert box_system.engine.writes.loop.in_flight == 0
 
 
-async def test_one_that_was_cancelled_during_a_write_converges_when_it_is_stepped(box_system: BoxSystem) -> None:
+async def test_an_engine_cancelled_during_a_write_converges_when_stepped(box_system: BoxSystem) -> None:
     gate = box_system.write.gates["create a"] = Gate()
     await box_system.boxes("a", settle=False)
     async with box_system.running() as task:

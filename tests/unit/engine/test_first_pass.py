@@ -17,7 +17,7 @@ OBJECT = Name("part", ("a", "one"))
 PROBLEM = Problem("box", "a", "Odd", "it is odd")
 
 
-async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(box_system: BoxSystem) -> None:
+async def test_leftovers_of_a_deleted_owner_are_deleted_after_the_first_pass(box_system: BoxSystem) -> None:
     await box_system.boxes("a", "b")
     await box_system.offline.server.delete(await box_system.key("box", "a"))
     again = BoxSystem(box_system.offline.store)

@@ -144,7 +144,7 @@ async def test_a_claimed_object_without_leftovers_keeps_no_number_at_a_start(lab
     again.close()
 
 
-async def test_an_earlier_processs_writes_keep_no_number_that_is_released_later(labelled: BoxSystem) -> None:
+async def test_writes_of_an_earlier_process_keep_no_number_that_is_released_later(labelled: BoxSystem) -> None:
     await labelled.boxes("b", text="number")
     await labelled.offline.server.delete(await labelled.key("box", "a"))
     again = BoxSystem(labelled.offline.store)

@@ -148,7 +148,7 @@ async def test_a_number_stays_taken_while_nobody_knows_whether_its_object_was_cr
     assert box_system.engine.allocations.loop.idle
 
 
-async def test_a_number_stays_allocated_while_an_earlier_processs_object_exists(
+async def test_a_number_stays_allocated_while_an_object_of_an_earlier_process_exists(
     box_system: BoxSystem,
 ) -> None:
     await box_system.boxes("a", text="number")

@@ -11,7 +11,7 @@ from tests.support.engine_status import engine_status
 pytestmark = pytest.mark.anyio
 
 
-async def test_what_it_made_stays_and_nothing_of_the_run_is_taken(box_system: BoxSystem) -> None:
+async def test_an_intent_on_hold_keeps_its_outputs_and_ignores_the_run(box_system: BoxSystem) -> None:
     await box_system.boxes("a", "b")
     box_system.write.log.clear()
     await box_system.change("a", text="hold it is torn")

@@ -36,7 +36,7 @@ async def test_a_paused_intent_keeps_its_outputs_whatever_changes(box_system: Bo
     assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_what_a_paused_intent_made_is_no_orphan_after_a_restart(box_system: BoxSystem) -> None:
+async def test_outputs_of_a_paused_intent_are_no_orphans_after_a_restart(box_system: BoxSystem) -> None:
     await box_system.boxes("a", "b")
     again = BoxSystem(box_system.offline.store)
     again.engine.operator_actions.pause(await box_system.key("box", "a"), ("a",), "by a test")

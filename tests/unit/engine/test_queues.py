@@ -68,7 +68,7 @@ async def test_a_further_look_comes_after_live_jobs_and_keeps_the_path(box_syste
     assert jobs.take_cause(there) == Job(by_readers=True, path=(B, there))
 
 
-async def test_what_waits_for_an_object_is_planned_once_that_has_changed() -> None:
+async def test_an_object_that_waits_for_another_is_planned_once_that_changes() -> None:
     objects = Objects()
     objects.wait_for(part("b"), [part("a")])
     objects.wait_for(part("c"), [part("a"), part("d")])

@@ -31,7 +31,7 @@ async def soon(condition: Callable[[], bool]) -> None:
             await anyio.sleep(0.005)
 
 
-async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everything(box_system: BoxSystem) -> None:
+async def test_writes_that_a_backup_lacks_are_repeated_after_a_full_pass(box_system: BoxSystem) -> None:
     await box_system.boxes("a", settle=False)
     restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()

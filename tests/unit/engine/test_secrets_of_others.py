@@ -121,7 +121,7 @@ async def test_an_auth_services_headers_show_neither_in_plans_nor_in_its_listene
     assert "canary" not in json.dumps(concealed_outputs(engine.world, engine.planner, asking.offline.outputs()))
 
 
-async def test_what_stands_in_a_listener_since_before_a_rotation_is_concealed_by_its_schema(
+async def test_the_schema_conceals_a_listeners_secret_from_before_a_rotation(
     asking: PlannedSystem,
 ) -> None:
     """The old value is in no resource that anybody could have read."""

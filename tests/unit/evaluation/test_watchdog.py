@@ -34,7 +34,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Process]]:
         process.communicate()
 
 
-def test_what_holds_the_interpreter_ends_the_process_and_is_the_suspect_of_the_next(
+def test_an_intent_that_holds_the_interpreter_is_suspect_in_the_next_process(
     start: Callable[[str], Process], tmp_path: Path
 ) -> None:
     process = start("holds")

@@ -36,7 +36,7 @@ async def test_the_rule_of_another_group_that_names_a_group_needs_it(system: Con
     assert INGRESS not in [each["name"] for each in answer["outputs"]]
 
 
-async def test_what_has_no_outputs_of_its_own_says_that_others_depend_on_it() -> None:
+async def test_a_resource_without_outputs_says_that_others_depend_on_it() -> None:
     answer = {"state": "as desired", "role": "input", "owners": [], "owners_total": 0, "exists": True, "parts": []}
     counts = {"outputs_total": 0, "parts_total": 0, "waiting_for": [], "ownership": None}
     assert summary_of({**answer, **counts, "needed_by_total": 15}, 0) == (

@@ -31,7 +31,7 @@ def waited(answer: dict[str, Any]) -> str:
     return " / ".join(entry["what"] for entry in answer["waiting_for"])
 
 
-async def test_what_is_as_it_should_be_is_in_order_and_waits_for_nothing(box_system: BoxSystem) -> None:
+async def test_an_object_as_desired_waits_for_nothing(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
     for kind, name in (("box", "a"), ("part", "a:one")):
         answer = await asked(box_system, kind, name)

@@ -49,7 +49,7 @@ def cut(request: pytest.FixtureRequest) -> Callable[[Path], int]:
 
 
 @pytest.mark.parametrize("window", [100, 500])
-def test_what_is_cut_off_a_file_that_is_being_searched_ends_no_process(
+def test_truncating_a_file_during_a_search_ends_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: Callable[[Path], int], window: int
 ) -> None:
     monkeypatch.setattr("intentc.journal.ring._WINDOW", window)

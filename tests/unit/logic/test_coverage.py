@@ -89,7 +89,7 @@ def test_the_holder_of_a_reference_counts_for_others_who_read_where_it_leads() -
         (sources_read(key("net/a"), "net", "net"), "any with the net a (none is there)"),
     ],
 )
-def test_what_is_read_but_absent_must_be_able_to_reach_the_reader(read: Read, example: str) -> None:
+def test_an_absent_object_that_is_read_must_be_able_to_reach_its_reader(read: Read, example: str) -> None:
     (missing,) = coverage(world(NOTHING, put("net", "a", 1), net__a=[read])).missing
     assert (missing.reader, missing.read, missing.example_read) == (
         "net",

@@ -120,7 +120,7 @@ def test_a_job_that_is_done_is_not_made_again_until_its_content_differs() -> Non
     assert "done" not in observed_fields(newer, live(once, status=COMPLETE), seen), "the one that is done is another"
 
 
-def test_what_was_removed_from_the_content_is_removed_from_the_object() -> None:
+def test_fields_removed_from_the_content_are_removed_from_the_object() -> None:
     """Elements of lists with keys that the object has in addition are no difference: others may add them."""
     former, one, once = wanted(image="shop:2"), wanted(), wanted(once=True)
     before = live(former, spec=one.body["spec"])

@@ -270,7 +270,7 @@ def test_the_highest_phase_is_deleted_first() -> None:
     assert two in world.planner.plan(one).waits_for
 
 
-def test_what_is_being_created_is_waited_for_and_what_is_claimed_is_not() -> None:
+def test_an_object_being_created_is_waited_for_and_a_claimed_one_is_not() -> None:
     world = World()
     one, two, new = world.crate("one", 1), world.crate("two", 2), world.crate("new", 3, stored=False)
     world.claims(NORTH, wants(two, phase=2))
@@ -285,7 +285,7 @@ def test_owners_don_t_wait_for_each_other() -> None:
     assert verbs(world.planner.plan(one)) == [Delete]
 
 
-def test_one_that_is_claimed_again_while_it_is_being_deleted_waits_for_its_end() -> None:
+def test_an_object_claimed_again_during_its_deletion_waits_for_its_end() -> None:
     world = World()
     one = world.crate("one", 1, ending=True)
     world.claims(NORTH, wants(one, phase=7))

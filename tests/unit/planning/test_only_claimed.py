@@ -72,7 +72,7 @@ def test_one_below_a_held_parent_stays_until_that_is_compiled(world: PlanningWor
     assert isinstance(world.plan(SUMMARY).operations[0], Delete)
 
 
-def test_one_stays_while_the_claims_of_a_held_intent_are_not_known() -> None:
+def test_an_adopted_object_stays_while_claims_of_a_held_intent_are_unknown() -> None:
     world = PlanningWorld(complete=False)
     world.put("group", "g")
     world.put("summary", *SUMMARY.fq_name, parent=parent("g"), note="x")

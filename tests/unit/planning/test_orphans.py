@@ -140,7 +140,7 @@ def test_another_kind_is_not_held_up() -> None:
     assert isinstance(world.plan(Name("target", ("t",))).operations[0], Delete)
 
 
-def test_what_could_not_be_removed_before_the_first_pass_was_complete_is_planned_then() -> None:
+def test_removals_before_the_first_pass_are_planned_after_it() -> None:
     world = PlanningWorld(complete=False)
     world.put("group", "g")
     world.make(child("g", digest=5))

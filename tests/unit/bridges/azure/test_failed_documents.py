@@ -45,7 +45,7 @@ async def test_a_gateway_that_another_write_left_as_failed_is_not_written(system
     assert len(system.azure.puts) == 1
 
 
-async def test_what_is_in_the_gateway_counts_and_not_what_was_sent(system: PublishedSystem) -> None:
+async def test_the_gateways_content_counts_and_not_what_was_sent(system: PublishedSystem) -> None:
     await system.until_quiet()
     system.azure.change(lambda properties: properties["probes"].clear())
     assert (await system.look()).state == "Written"

@@ -243,7 +243,7 @@ async def test_an_ingress_that_nobody_names_is_found_by_halving(system: System, 
     assert len(system.hosts) == 7 and f"{guilty}.example" not in system.hosts
 
 
-async def test_nobody_is_left_out_for_long_if_azure_rejects_whatever_is_sent(system: System) -> None:
+async def test_no_ingress_is_left_out_for_long_if_azure_rejects_everything(system: System) -> None:
     await system.until_quiet()
     system.ingresses |= {"cart": "cart.example", "late": "late.example"}
     _reject_without_names(system, "")

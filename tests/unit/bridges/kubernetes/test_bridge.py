@@ -141,7 +141,7 @@ async def test_changes_and_deletions_follow(world: _World) -> None:
         assert len(await world.stored()) == 1
 
 
-async def test_what_the_object_loses_its_copy_loses_and_our_finalizers_stay(world: _World) -> None:
+async def test_a_copy_loses_what_its_object_loses_and_our_finalizers_stay(world: _World) -> None:
     rich = _mapping(labels={"a": "b"}, finalizers=["theirs", OURS])
     world.cluster.put(MAPPINGS, {**rich, "spec": {**rich["spec"], "timeout_ms": 5}})
     async with world.bridge() as bridge:

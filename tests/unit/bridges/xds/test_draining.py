@@ -68,7 +68,7 @@ def answer(world: World) -> None:
     world.publish()
 
 
-def test_what_a_listener_asked_stays_for_the_drain_time_after_every_envoy_has_answered() -> None:
+def test_a_listeners_cluster_stays_for_the_drain_time_after_every_answer() -> None:
     now = Now()
     world = changed_world(now)
     now.seconds += SILENCE_SECONDS - 1

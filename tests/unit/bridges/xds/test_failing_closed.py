@@ -159,7 +159,7 @@ def restarted(bench: ServedWorld, bad: dict[str, object]) -> tuple[ServedWorld, 
     return again, consumer
 
 
-def test_what_was_good_is_known_from_the_record_of_another_rejected_version() -> None:
+def test_the_record_of_another_rejected_version_gives_the_last_good_one() -> None:
     bench = rejected_anew(guarded("auth"), guarded("auth", stat_prefix="bad"))
     again, _ = restarted(bench, {"stat_prefix": "bad, too"})
     reject(again, Type.LISTENERS, LISTENER_REJECTED)
@@ -167,7 +167,7 @@ def test_what_was_good_is_known_from_the_record_of_another_rejected_version() ->
     assert again.records["envoy_listener", "ns/a"].last_good == bench.records["envoy_listener", "ns/a"].last_good
 
 
-def test_that_a_last_good_listener_lacks_a_guard_is_known_after_a_restart() -> None:
+def test_a_restart_knows_that_a_last_good_listener_lacks_a_guard() -> None:
     bench = rejected_anew(guarded(), guarded("auth", stat_prefix="bad"))
     again, _ = restarted(bench, {"stat_prefix": "bad, too"})
     reject(again, Type.LISTENERS, LISTENER_REJECTED)

@@ -71,7 +71,7 @@ def test_finding_one_bad_route_costs_as_many_rejections_as_halvings() -> None:
     assert envoy.rejections <= 12
 
 
-def test_what_was_acknowledged_before_is_never_taken_away_in_the_search() -> None:
+def test_a_search_never_removes_what_was_acknowledged_before() -> None:
     bench = ServedWorld()
     want(bench.world, cluster("c"), cluster("d"), virtual_host("*"), *(route(f"r{n}", cluster="d") for n in range(8)))
     envoy = _Envoy(bench, {"r5"})
@@ -137,7 +137,7 @@ def test_a_second_envoy_that_rejects_the_same_blames_nobody_else() -> None:
     assert not bench.records
 
 
-def test_what_other_envoys_have_taken_is_not_taken_away_for_one_that_rejects_it() -> None:
+def test_one_envoys_rejection_removes_nothing_that_others_accepted() -> None:
     bench = ServedWorld()
     want(bench.world, cluster("a"))
     bench.world.acknowledged(Type.CLUSTERS, bench.world.trial(Type.CLUSTERS, None))

@@ -92,7 +92,7 @@ def test_only_route_configurations_with_the_changed_route_are_dirty() -> None:
     assert assembly.dirty == {"one"}
 
 
-def test_what_is_put_and_taken_in_any_order_gives_what_a_fresh_assembly_gives() -> None:
+def test_any_order_of_changes_equals_a_fresh_assembly() -> None:
     chance = random.Random(7)
     patterns = ["*", "*.o", "a.o", "b.o", "a.*", "c"]
     names = [f"r{number}" for number in range(8)]

@@ -224,7 +224,7 @@ def test_an_envoy_that_reconnects_is_sent_only_what_it_does_not_have() -> None:
     assert (response.kind, response.deleted) == (Type.LISTENERS, ["gone"])
 
 
-def test_what_an_envoy_accepted_from_a_former_server_is_not_on_trial_any_more() -> None:
+def test_a_version_accepted_from_a_former_server_is_not_on_trial() -> None:
     for whole in (False, True):
         bench = ServedWorld()
         want(bench.world, cluster("old", revision=5), cluster("new", revision=9))

@@ -217,7 +217,7 @@ async def test_taking_a_record_away_asks_for_another_trial(served: Served) -> No
     assert names(await envoy.received()) == {"a"}
 
 
-async def test_what_is_no_valid_message_is_recorded_without_asking_an_envoy() -> None:
+async def test_an_invalid_message_is_recorded_without_asking_an_envoy() -> None:
     store = FaultyStore()
     await write(store, cluster("good", 1), cluster("bad", 1, lb_policy="BEST"))
     async with running_xds(store, "gateway") as server:
@@ -251,7 +251,7 @@ async def test_a_value_that_cannot_be_read_leaves_what_was_there(store: FaultySt
         await until(lambda: set(server.world.served.resources(Type.CLUSTERS)) == {"a", "b"})
 
 
-async def test_what_went_while_the_watch_was_cut_is_gone_after_it() -> None:
+async def test_elements_deleted_during_a_cut_are_gone_after_it() -> None:
     store = FaultyStore()
     await write(store, cluster("a", 1), cluster("b", 1))
     async with running_xds(store, "gateway") as server:

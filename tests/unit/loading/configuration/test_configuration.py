@@ -229,7 +229,7 @@ def test_no_secret_shows_when_a_configuration_is_printed(write: Path) -> None:
         ("intentc: {settings: [a]}", "expected a mapping of names to values"),
     ],
 )
-def test_what_used_to_pass_in_silence_is_rejected_with_its_line(write: Path, text: str, said: str) -> None:
+def test_formerly_ignored_mistakes_are_rejected_with_their_line(write: Path, text: str, said: str) -> None:
     message = rejection(write, f"\n{text}\n")
     assert message.startswith(f"{write}:2: ")
     assert said in message

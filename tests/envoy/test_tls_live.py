@@ -135,7 +135,7 @@ async def test_only_clients_with_a_certificate_of_the_authority_pass(
         assert len(one.seen) == 1
 
 
-async def test_nobody_comes_in_by_another_host_when_the_authority_of_clients_goes(
+async def test_no_client_enters_by_another_host_when_the_authority_is_deleted(
     live: GatewaySystem, authority: Authority
 ) -> None:
     async with backend("one") as one:

@@ -144,7 +144,7 @@ async def is_right(world: LiveSystem) -> bool:
     return True
 
 
-async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_contention(faulty: FaultySystem) -> None:
+async def test_an_intent_that_often_replaces_sixty_objects_causes_no_contention(faulty: FaultySystem) -> None:
     async with faulty.compiling() as service:
         await tenant(faulty)
         uuid = await network(faulty, "large", route_target_list=targets(*(f"target:60:{n}" for n in range(60))))

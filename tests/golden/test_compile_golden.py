@@ -169,7 +169,7 @@ def test_no_reaction_is_missing(compiler: str) -> None:
     assert [(name, missing) for name, found in coverages(compiler) for missing in found.missing] == []
 
 
-def test_what_is_idle_in_contrails_map_are_the_ancestors_own_entries() -> None:
+def test_idle_reactions_of_contrails_map_are_entries_of_its_predecessors() -> None:
     assert {str(edge) for edge in {*idle("contrail"), *USED}} == {str(Edge(*edge)) for edge in redundant()}
     assert not {*idle("contrail")} & USED
 

@@ -29,7 +29,7 @@ async def test_a_foreign_list_of_a_replaced_group_gives_way_to_the_new_groups_li
     await live([PROJECT, GROUP], [ForeignList(1, "ingress"), Replace(GROUP)])
 
 
-async def test_what_must_wait_for_a_held_intent_waits_without_turning_round() -> None:
+async def test_objects_that_wait_for_a_held_intent_wait_without_a_loop() -> None:
     """A route target that could not go yet and the instance that could not let go of it planned each other for ever."""
     await live([], [Settle(), Spoil("project", 2, b""), Restart(settle=False), FOUR_BYTES, Settle()])
 

@@ -160,7 +160,7 @@ async def test_deletes_without_approval_are_withheld_and_no_differences(system: 
     assert (report.differences, report.withheld) == ((), 6)
 
 
-async def test_what_is_held_is_counted_and_what_it_made_is_no_difference(system: ContrailSystem) -> None:
+async def test_held_intents_are_counted_and_their_outputs_are_no_difference(system: ContrailSystem) -> None:
     await tenant(system)
     system.stop()
     uuid = await system.offline.server.identify("security_group", fq_name("blue:group-0"))
@@ -169,7 +169,7 @@ async def test_what_is_held_is_counted_and_what_it_made_is_no_difference(system:
     assert (report.differences, report.held, report.problems) == ((), 1, 1)
 
 
-async def test_what_an_operator_paused_is_held_and_what_he_dropped_should_go(system: ContrailSystem) -> None:
+async def test_the_audit_keeps_paused_outputs_and_deletes_dropped_ones(system: ContrailSystem) -> None:
     await tenant(system)
     system.stop()
     keys = [

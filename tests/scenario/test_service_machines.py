@@ -230,7 +230,7 @@ async def test_the_projects_group_is_deleted_as_if_no_port_were_in_it(system: Co
     await system.check()
 
 
-async def test_what_users_write_into_fields_of_a_machines_port_is_repaired(system: ContrailSystem) -> None:
+async def test_users_changes_to_a_machines_port_are_repaired(system: ContrailSystem) -> None:
     """docs/engine.md §5.1; what they let a port refer to in other fields stays."""
     await everything(system)
     await create_network(system, "vn3", "30.0.0.0")

@@ -46,7 +46,7 @@ async def test_what_was_malformed_is_compiled_again_once_it_is_repaired(system: 
     assert system.problems == {}
 
 
-async def test_what_is_malformed_and_then_deleted_takes_its_outputs_with_it(system: ContrailSystem) -> None:
+async def test_deleting_a_malformed_resource_deletes_its_outputs(system: ContrailSystem) -> None:
     key = Key("security_group", await with_group(system))
     await system.put(key, b"{")
     await system.put(key, None)
@@ -169,7 +169,7 @@ async def test_what_somebody_deletes_of_ours_is_made_again(system: ContrailSyste
     assert system.write.calls == 1
 
 
-async def test_what_somebody_adds_to_a_field_that_is_ours_is_taken_away(system: ContrailSystem) -> None:
+async def test_additions_of_others_to_our_fields_are_removed(system: ContrailSystem) -> None:
     await system.create("virtual_network", "blue:net")
     before = await system.targets("routing_instance", "blue:net:net")
     await system.create("route_target", "target:9:9")

@@ -48,7 +48,9 @@ async def uuid_of(client: httpx2.AsyncClient, kind: str, fq_name: list[str]) -> 
     return answer.json()["uuid"] if answer.status_code == 200 else None
 
 
-async def test_what_is_in_etcd_before_the_start_is_indexed_before_the_seeds(etcd_store: EtcdStore, path: str) -> None:
+async def test_resources_in_etcd_before_the_start_are_indexed_before_the_seeds(
+    etcd_store: EtcdStore, path: str
+) -> None:
     await put_all(etcd_store, path)
     async with served(etcd_store, SCHEMA, path) as client:
         assert await uuid_of(client, "domain", NAME[:1]) == DOMAIN

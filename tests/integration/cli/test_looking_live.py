@@ -28,7 +28,7 @@ def compiled(looked_at: LiveSystem) -> LiveSystem:
     return looked_at
 
 
-async def test_what_deleting_a_group_would_do_is_reported_and_nothing_is_written(
+async def test_a_plan_reports_what_deleting_a_group_would_do_and_writes_nothing(
     compiled: LiveSystem, intentc: Intentc
 ) -> None:
     before, numbers = await compiled.values(), await compiled.numbers()

@@ -40,7 +40,7 @@ async def test_a_leader_and_a_standby_show_their_role_and_converged(intentc: Int
         assert shown["progress"] is None
 
 
-async def test_one_that_holds_something_ends_with_5_and_names_the_command(intentc: Intentc, world: LiveSystem) -> None:
+async def test_status_of_a_compiler_that_holds_something_ends_with_5(intentc: Intentc, world: LiveSystem) -> None:
     assert (await intentc("apply", SAMPLE)).code == 0
     service = intentc.start()
     await service.settled(1)

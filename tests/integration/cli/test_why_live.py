@@ -122,7 +122,7 @@ async def test_why_answers_from_journal_files_after_a_restart(
     assert after["written"] == before["written"]
 
 
-async def test_what_does_not_exist_is_explained_before_and_after_a_restart(asking: Asking) -> None:
+async def test_why_explains_an_absent_object_before_and_after_a_restart(asking: Asking) -> None:
     await asking.world.create("security_group", "web")
     await asking.settled()
     for _ in range(2):

@@ -10,8 +10,7 @@ from intentc import Claim, Context, Fact, Intent, View
 
 from .backend_settings import PodProbe, backend_settings, pod_probe, probe, protocol_of
 from .backend_uses import BackendUse
-from .backends import EndpointPort, candidates, is_tcp, resolved, without_service
-from .pool import behind_service
+from .pool import EndpointPort, behind_service, candidates, is_tcp, resolved, without_service
 from .sub_resource_names import PROBES, ROOTS, SETTINGS, limited, sub_id
 from .sub_resources import given_name, of_ingress, sub_resource, this_gateway, wanted_name
 

@@ -52,7 +52,6 @@ class Names(msgspec.Struct, frozen=True):
         return f"{self.prefix}defaulthttpsetting"
 
     def pool(self, namespace: str, service: str, port: str, resolved: int) -> str:
-        """The addresses of a backend, which several Ingresses share."""
         return f"{self.prefix}pool-{namespace}-{service}-{port}-bp-{resolved}"
 
     def default_pool(self) -> str:
@@ -65,7 +64,6 @@ class Names(msgspec.Struct, frozen=True):
         return f"{self.prefix}fp-{number}"
 
     def listener(self, mark: str) -> str:
-        """``mark``: what ``listener_mark`` gives."""
         return f"{self.prefix}fl-{mark}"
 
     def path_map(self, mark: str) -> str:

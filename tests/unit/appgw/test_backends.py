@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.appgw.backends import EndpointPort, ResolvedPort, candidates, resolved, without_service
+from intentc.compilers.appgw.pool import EndpointPort, ResolvedPort, candidates, resolved, without_service
 
 
 def port(number: int, target: Any = None, name: str = "", protocol: str = "TCP") -> Any:

@@ -16,6 +16,7 @@ from .connected_networks import connection_facts, wanted
 from .mirroring_service import DESTINATION, MIRRORING
 from .network_rules import AttachedPolicy, NetworkRules, TrailingRule, attached_policies, network_rules, trailing_rules
 from .policy_rules import Analyzer, ListRule
+from .route_target_sources import Reasons, explained
 from .service_chain import are_separated, chain_facts
 
 ATTACHED_NETWORK, KNOWN_NETWORK, MULTI_POLICY_NETWORK = "attached_network", "known_network", "multi_policy_network"
@@ -92,8 +93,6 @@ def membership_facts(network: View, policies: Iterable[AttachedPolicy]) -> Itera
 DYNAMIC = "dynamic"
 """The name of the list of policies with a timer; the other one has the network's name."""
 
-Reasons = list[tuple[Source, ...]]
-
 
 def network_policies(network: Intent, ctx: Context) -> Iterator[Claim | Fact]:
     """What follows from the policies of ``network``: its lists, and facts for other networks and for links."""
@@ -115,8 +114,7 @@ def network_policies(network: Intent, ctx: Context) -> Iterator[Claim | Fact]:
     if timed:
         claim = _claim(network, DYNAMIC, rules.dynamic.rules, dynamic=True)
         if ctx.explaining:
-            for reason in _attachments(network, timed):
-                ctx.because(claim, *reason)
+            explained(ctx, claim, _attachments(network, timed))
             _explain(claim, rules.dynamic.rules, _origins(network, rules), ctx)
         yield claim
 
@@ -134,8 +132,7 @@ def _static(
             trailing.append(last)
     claim = _claim(network, network.name, rules.static.rules)
     if ctx.explaining:
-        for reason in standing:
-            ctx.because(claim, *reason)
+        explained(ctx, claim, standing)
         reasons = _origins(network, rules)
         for last in trailing:
             reasons[id(last.rule)] = _reasons_of_trailing(network, last, reasons, standing)
@@ -218,5 +215,4 @@ def _reasons_of_trailing(network: View, last: TrailingRule, reasons: dict[int, R
 
 def _explain(claim: ResourceClaim, rules: Sequence[ListRule], reasons: dict[int, Reasons], ctx: Context) -> None:
     for position, rule in enumerate(rules):
-        for sources in reasons.get(id(rule), ()):
-            ctx.because(claim, *sources, part=f"access_control_list_entries.acl_rule[{position}]")
+        explained(ctx, claim, reasons.get(id(rule), ()), f"access_control_list_entries.acl_rule[{position}]")

@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain, product
+from typing import TypeVar
 
-from intentc import Context, ReferenceClaim, ResourceClaim, Source, View
+from intentc import Claim, Context, ReferenceClaim, ResourceClaim, Source, View
 
 from .route_targets import DEFAULT_AUTONOMOUS_SYSTEM, GLOBAL_SYSTEM_CONFIG, LISTS, autonomous_system, primary_name
 
 Reasons = list[tuple[Source, ...]]
 """The sources of each reason."""
 
+
+C = TypeVar("C", bound=Claim)
 
 TargetClaim = ResourceClaim | ReferenceClaim
 """A claim of a route target, or of a reference to one."""
@@ -36,9 +39,15 @@ def with_reasons(
             named, holder = (
                 (claim.name, ()) if isinstance(claim, ResourceClaim) else (claim.target, claim.holder.fq_name)
             )
-            for sources in reasons(named.fq_name[-1], holder):
-                ctx.because(claim, *sources)
+            explained(ctx, claim, reasons(named.fq_name[-1], holder))
         yield claim
+
+
+def explained(ctx: Context, claim: C, reasons: Iterable[tuple[Source, ...]], part: str = "") -> C:
+    """``claim``, with each of ``reasons`` while an explanation is requested. ``part``: of the claimed object."""
+    for reason in dict.fromkeys(reasons) if ctx.explaining else ():
+        ctx.because(claim, *reason, part=part)
+    return claim
 
 
 def own_reasons(owner: View, ctx: Context) -> Reasons:

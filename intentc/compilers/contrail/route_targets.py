@@ -116,7 +116,6 @@ def is_automatic(target: RouteTarget, system: int) -> bool:
 
 
 def autonomous_system(ctx: Context) -> int:
-    """The autonomous system of ``global_system_config``."""
     config = ctx.find("global_system_config", GLOBAL_SYSTEM_CONFIG)
     return (config.autonomous_system if config else 0) or DEFAULT_AUTONOMOUS_SYSTEM
 
@@ -170,7 +169,6 @@ def primary_routing_instance(network: View, ctx: Context) -> View | None:
 
 
 def primary_name(network: View) -> tuple[str, ...]:
-    """The fq_name of a network's routing instance."""
     return (*network.fq_name, network.name)
 
 

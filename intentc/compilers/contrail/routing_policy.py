@@ -10,7 +10,7 @@ from typing import NamedTuple
 from intentc import Claim, Context, Fact, Intent, Name, Source, assign, refer
 
 from .instance_ip import version_of
-from .route_target_sources import Reasons
+from .route_target_sources import Reasons, explained
 from .service_chain import ADDRESSES, STANDING
 from .service_ports import LEFT, RIGHT
 
@@ -30,9 +30,7 @@ class RoutingPolicyIntent(Intent):
                     instance = chain.routing_instance(network, name)
                     if sequence and instance in instances:
                         claim = refer(self, Name("routing_instance", tuple(instance.split(":"))), sequence=sequence)
-                        for reason in reasons if ctx.explaining else ():
-                            ctx.because(claim, *reason, named)
-                        yield claim
+                        yield explained(ctx, claim, ((*reason, named) for reason in reasons))
 
 
 class _Place(NamedTuple):
@@ -49,14 +47,9 @@ class RouteAggregateIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         # It has one next hop, so of several chains the first one counts.
         for place in self._places(ctx):
-            claims = (
-                refer(self, Name("routing_instance", tuple(place.instance.split(":")))),
-                assign(self, "aggregate_route_nexthop", place.address),
-            )
-            for claim in claims:
-                for reason in place.reasons if ctx.explaining else ():
-                    ctx.because(claim, *reason)
-                yield claim
+            instance = Name("routing_instance", tuple(place.instance.split(":")))
+            yield explained(ctx, refer(self, instance), place.reasons)
+            yield explained(ctx, assign(self, "aggregate_route_nexthop", place.address), place.reasons)
             return
 
     def _places(self, ctx: Context) -> Iterator[_Place]:

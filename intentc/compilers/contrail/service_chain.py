@@ -17,7 +17,7 @@ from intentc import Claim, Context, Fact, Intent, Name, ResourceClaim, Source, V
 
 from .instance_ip import prefixes
 from .network_rules import AUTOMATIC, NetworkRules, way_sources
-from .route_target_sources import Reasons, listed_reasons
+from .route_target_sources import Reasons, explained, listed_reasons
 from .route_targets import BOTH, EXPORT, IMPORT, LISTS, list_directions, primary_name, primary_routing_instance
 from .service_chain_names import Instance, Layout, ServiceChain, layout
 from .service_ports import ONE_WAY, TRANSLATING, TRANSPARENT, Addresses, Host, is_physical, mode, running, steered
@@ -309,9 +309,7 @@ class _Making:
 
     def _because(self, claim: Claim, *sources: Source) -> Claim:
         """``claim``, with its reasons while they are requested; ``sources`` belong to each of them."""
-        for reason in self._reasons if self._ctx.explaining else ():
-            self._ctx.because(claim, *dict.fromkeys((*reason, *sources)))
-        return claim
+        return explained(self._ctx, claim, (tuple(dict.fromkeys((*reason, *sources))) for reason in self._reasons))
 
 
 def _in_order(*sources: Source) -> tuple[Source, ...]:
@@ -324,9 +322,7 @@ def shared_targets(network: str, target: ResourceClaim, ctx: Context) -> Iterato
     for _, entries in ctx.contributions(SHARING, network):
         for name, direction, reasons in entries:
             claim = refer(Name("routing_instance", tuple(name.split(":"))), target, import_export=direction)
-            for reason in reasons if ctx.explaining else ():
-                ctx.because(claim, *reason)
-            yield claim
+            yield explained(ctx, claim, reasons)
 
 
 def _both_ways(source: View, text: str) -> Reasons:

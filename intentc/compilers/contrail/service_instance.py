@@ -14,6 +14,7 @@ from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View, a
 
 from .automatic_policy import automatic_policy_facts
 from .instance_ip import prefixes
+from .route_target_sources import explained
 from .service_machines import service_machines
 from .service_ports import ACTIVE_ACTIVE, ACTIVE_STANDBY, FAMILIES, VISIBLE, Interface, attached, interfaces
 from .service_routes import leading_routes
@@ -80,10 +81,7 @@ def _at_ports(address: ResourceClaim, ports: list[tuple[View, Source]], ctx: Con
 
 def _explained(claims: list[Claim], ports: list[tuple[View, Source]], ctx: Context, *more: Source) -> Iterator[Claim]:
     """``claims``, each because of any of ``ports``."""
-    for claim in claims:
-        for _, source in ports if ctx.explaining else ():
-            ctx.because(claim, source, *more)
-        yield claim
+    return (explained(ctx, claim, ((source, *more) for _, source in ports)) for claim in claims)
 
 
 def _with_ports(service: View) -> Iterator[tuple[Interface, list[tuple[View, Source]]]]:

@@ -44,7 +44,6 @@ NO_TENANT = "default-project"
 
 
 def service_machines(service: Intent, ctx: Context) -> Iterator[Claim | Fact]:
-    """What a service of version 1 runs on."""
     template, declared = template_properties(service), interfaces(service)
     if template is None or template.version != 1 or not declared or is_physical(service):
         return

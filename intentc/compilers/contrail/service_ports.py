@@ -98,7 +98,6 @@ def interfaces(service: View) -> dict[str, Interface]:
 
 
 def is_physical(service: View) -> bool:
-    """Whether the service is a physical device."""
     properties = template_properties(service)
     return properties is not None and properties.service_virtualization_type == "physical-device"
 

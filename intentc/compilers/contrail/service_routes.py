@@ -15,7 +15,7 @@ import msgspec
 from intentc import Claim, Context, Fact, Name, Source, View, assign, refer, shared
 
 from .instance_ip import version_of
-from .route_target_sources import Reasons
+from .route_target_sources import Reasons, explained
 from .route_targets import IMPORT
 from .service_ports import LEFT, TRANSLATING, interfaces, mode, running
 
@@ -112,13 +112,9 @@ def imports(instance: View, imported: dict[str, tuple[bool, Reasons]], ctx: Cont
     """References of the primary instance to the targets of its routes through services."""
     for text, (listed, reasons) in imported.items():
         target = shared("route_target", (text,)) if listed else Name("route_target", (text,))
-        claims: list[Claim] = [refer(instance, target, import_export=IMPORT)]
+        yield explained(ctx, refer(instance, target, import_export=IMPORT), reasons)
         if not isinstance(target, Name):
-            claims.append(target)
-        for claim in claims:
-            for reason in dict.fromkeys(reasons) if ctx.explaining else ():
-                ctx.because(claim, *reason)
-            yield claim
+            yield explained(ctx, target, reasons)
 
 
 def _targets(table: View, route: Source, service: Source, ctx: Context) -> Targets:
@@ -143,10 +139,8 @@ def static_routes(network: View, instance: View, ctx: Context) -> Iterator[Claim
     if not found:
         return
     claim = assign(instance, ENTRIES, {"route": [entry for entry, _ in found.values()]})
-    if ctx.explaining:
-        for position, (_, reasons) in enumerate(found.values()):
-            for sources in dict.fromkeys(reasons):
-                ctx.because(claim, *sources, part=f"{ENTRIES}.route[{position}]")
+    for position, (_, reasons) in enumerate(found.values()):
+        explained(ctx, claim, reasons, f"{ENTRIES}.route[{position}]")
     yield claim
     yield from imports(instance, imported, ctx)
 

@@ -98,7 +98,6 @@ def port_group_facts(interface: View, ctx: Context) -> Iterator[Fact]:
 
 
 def fabric_port_name(network: View) -> str:
-    """The name of the fabric port of a network."""
     return f"__internal_sriov_vmi_to_vn_{network.uuid}__"
 
 

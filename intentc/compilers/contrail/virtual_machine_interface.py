@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from intentc import Claim, Context, Fact, Intent, Source, View, assign, refer
 
 from .mirroring_service import interface_mirror
-from .route_target_sources import Reasons
+from .route_target_sources import Reasons, explained
 from .route_targets import primary_name
 from .service_chain import STANDING
 from .service_ports import LEFT, RIGHT, Interface, attached, interfaces
@@ -108,13 +108,9 @@ def vrf_assign_table(port: View, ctx: Context) -> Iterator[Claim]:
         *(_Rule(rule.entry, [(*r, stands) for r in rule.reasons]) for rule in chained),
     ]
     claim = assign(port, TABLE, {"vrf_assign_rule": [rule.entry for rule in rules]})
-    if ctx.explaining:
-        for reason in dict.fromkeys(whole):
-            ctx.because(claim, *reason)
-        for position, rule in enumerate(rules):
-            for reason in dict.fromkeys(rule.reasons):
-                ctx.because(claim, *reason, part=f"{TABLE}.vrf_assign_rule[{position}]")
-    yield claim
+    for position, rule in enumerate(rules):
+        explained(ctx, claim, rule.reasons, f"{TABLE}.vrf_assign_rule[{position}]")
+    yield explained(ctx, claim, whole)
 
 
 def _services(port: View) -> Iterator[tuple[str, Source]]:

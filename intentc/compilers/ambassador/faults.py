@@ -18,8 +18,6 @@ _LONGEST = 1024
 
 
 class Faults:
-    """The faults that one evaluation finds, by resource."""
-
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._found: dict[str, dict[str, None]] = {}
@@ -35,7 +33,6 @@ class Faults:
         self._note(kind, name, message)
 
     def facts(self) -> Iterator[Fact]:
-        """What the evaluation found."""
         for resource, messages in self._found.items():
             yield Fact("fault", resource, tuple(sorted(messages)))
 
@@ -45,8 +42,6 @@ class Faults:
 
 
 class FaultIntent(Intent):
-    """The faults of one resource."""
-
     kind = "fault"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:

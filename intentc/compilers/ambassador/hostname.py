@@ -111,29 +111,17 @@ class HostnameIntent(Intent):
             takers = [listener for listener in listeners if listener.http and takes(listener, host)]
             if not host.name:
                 continue
+            message = ""
             if not takers:
-                faults.report_on(
-                    host.kind,
-                    host.name,
-                    "NoListener",
-                    "no Listener takes this Host; apply one whose hostBinding chooses it by namespace and labels",
-                )
+                message = "no Listener takes this Host; apply one whose hostBinding chooses it by namespace and labels"
             elif served.isdisjoint(host.origins) and not host.wants_tls:
-                faults.report_on(
-                    host.kind,
-                    host.name,
-                    "NoListener",
-                    f"Listener {takers[0].name} takes requests by TLS only (securityModel SECURE), and this Host has "
-                    "none; name a Secret in tlsSecret",
-                )
+                message = f"Listener {takers[0].name} takes requests by TLS only (securityModel SECURE), and this Host"
+                message = f"{message} has none; name a Secret in tlsSecret"
+            if message:
+                faults.report_on(host.kind, host.name, "NoListener", message)
             if host.port and not any(listener.port == host.port for listener in takers):
-                ctx.problem_on(
-                    host.kind,
-                    host.name,
-                    "NoListener",
-                    f"requestPolicy.insecure.additionalPort {host.port}: no Listener of this port takes this Host; "
-                    "apply one with securityModel INSECURE",
-                )
+                message = f"requestPolicy.insecure.additionalPort {host.port}: no Listener of this port takes this Host"
+                ctx.problem_on(host.kind, host.name, "NoListener", f"{message}; apply one with securityModel INSECURE")
 
 
 def _side(listener: OpenListener, side: str, route_configuration: str, hosts: list[HostBinding]) -> Side:

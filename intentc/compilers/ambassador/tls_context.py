@@ -205,7 +205,6 @@ class Use(NamedTuple):
 
 
 def secret_uses(settings: TLSSettings) -> tuple[Use, ...]:
-    """The Secrets that ``settings`` need."""
     wanted = (Use(settings.secret, "tls"), Use(settings.authority, "ca"), Use(settings.revoked, "crl"))
     return tuple(use for use in wanted if use.secret)
 

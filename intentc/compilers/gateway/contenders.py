@@ -126,7 +126,6 @@ def has_ours(view: View) -> bool:
 
 
 def is_ending(view: View) -> bool:
-    """Whether the resource is being deleted."""
     return bool(view.metadata.deletionTimestamp)
 
 
@@ -217,8 +216,7 @@ def candidate_of(view: View, instance: Instance | None, fault: str = "", found: 
     )
 
 
-def others_of(ctx: Context, name: str, view: View) -> Iterator[Candidate]:
-    """The other candidates for an instance. ``name``: of the fact."""
-    for key, candidate in ctx.contributions("contour_instance", name):
-        if key != view.key:
-            yield candidate
+def holder_among(ctx: Context, name: str, view: View, candidate: Candidate) -> Candidate | None:
+    """Who holds an instance. ``name``: of the fact; ``candidate``: that of ``view``."""
+    found = ctx.contributions("contour_instance", name)
+    return holder((candidate, *(value for key, value in found if key != view.key)))

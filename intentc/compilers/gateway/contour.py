@@ -15,13 +15,12 @@ from .contenders import (
     candidate_of,
     contest,
     has_ours,
-    holder,
+    holder_among,
     instance_name,
     is_ending,
     objects_of,
     objects_of_any,
     of_holder,
-    others_of,
 )
 from .contour_parameters import Parameters, contour_parameters
 from .gateway_class import CLASS, EARLY_CLASS, class_named, is_ours, named_class, read_class
@@ -89,7 +88,7 @@ class ContourIntent(Intent):
         candidate = candidate_of(self, wanted, "; ".join(checked.faults))
         if given.namespace:
             yield Fact("contour_instance", name, candidate)
-        held_by = holder((candidate, *others_of(ctx, name, self)))
+        held_by = holder_among(ctx, name, self, candidate)
         other = held_by.title if held_by is not None and held_by is not candidate else ""
         seen: Running | None = None
         if instance is not None and not other:

@@ -44,12 +44,10 @@ class Checked(NamedTuple):
 
 
 def pairs(given: Mapping[str, Any]) -> Pairs:
-    """A map of texts as a value."""
     return tuple(sorted((key, value if isinstance(value, str) else str(value)) for key, value in given.items()))
 
 
 def placement(given: Any) -> Placement:
-    """Where pods may run."""
     return Placement(pairs(given.nodeSelector), given.tolerations.text)
 
 

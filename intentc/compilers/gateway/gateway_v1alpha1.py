@@ -13,7 +13,7 @@ from typing import Any
 from intentc import Claim, Context, Fact, Intent, status
 
 from .condition import Checked, Condition, GatewayState, conflicted, faults_of, unless, unresolved
-from .contenders import candidate_of, contest, has_ours, holder, instance_name, objects_of, of_holder, others_of
+from .contenders import candidate_of, contest, has_ours, holder_among, instance_name, objects_of, of_holder
 from .gateway_addresses import missing
 from .gateway_class import EARLY_CLASS, Class, class_named, is_ours, read_class
 from .gateways import addresses_of, instance_of, remains_of, state_of, use_of_parameters
@@ -126,7 +126,7 @@ class EarlyGatewayIntent(Intent):
         candidate = candidate_of(self, instance if usable else None, fault, found)
         name = instance_name(self.fq_name[0])
         yield Fact("contour_instance", name, candidate)
-        held_by = holder((candidate, *others_of(ctx, name, self)))
+        held_by = holder_among(ctx, name, self, candidate)
         if held_by is not None and held_by is not candidate:
             yield from self._status(ctx, state, "", held_by.title)
             return

@@ -101,7 +101,6 @@ def addresses_of(gateway: View, seen: Running | None) -> Iterator[Claim]:
 
 
 def explain(ctx: Context, gateway: View, listeners: tuple[Checked, ...], made: tuple[Object, ...]) -> None:
-    """Give the reasons for the objects of a Gateway's instance."""
     if not ctx.explaining:
         return
     for child, claim in made:
@@ -116,7 +115,6 @@ def explain(ctx: Context, gateway: View, listeners: tuple[Checked, ...], made: t
 
 
 def explain_instance(ctx: Context, held_by: Candidate, made: tuple[Object, ...]) -> None:
-    """Give the reasons for the objects of the instance of a namespace."""
     if not ctx.explaining:
         return
     owner = ctx.find(held_by.kind, (held_by.namespace, held_by.name))

@@ -40,7 +40,6 @@ def host_paths(ctx: Context) -> tuple[str, ...]:
 
 
 def images(ctx: Context, layout: Layout) -> Images:
-    """The images of an instance."""
     contour, envoy = _IMAGES[layout]
     return Images(_text(ctx, *contour), _text(ctx, *envoy))
 

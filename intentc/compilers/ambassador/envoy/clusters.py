@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ..settings.traffic import CircuitBreaker, Keepalive, duration
+from ..settings.traffic import Keepalive, duration
 from ..settings.upstream_settings import HealthCheck
 from ..upstreams.service_targets import address
 from ..upstreams.upstream import Upstream
@@ -57,7 +57,8 @@ def cluster(
     """A whole cluster. ``location``: the result of one of the functions above; ``transport_socket``: the TLS
     configuration, None for clear text."""
     config: dict[str, Any] = {"name": name, "connect_timeout": duration(upstream.connect_timeout_ms), **location}
-    thresholds = [_thresholds(breaker) for breaker in upstream.circuit_breakers]
+    limits = map(msgspec.structs.asdict, upstream.circuit_breakers)
+    thresholds = [given(**{**one, "priority": one["priority"].upper()}) for one in limits]
     options = _http_options(upstream)
     return config | present(
         alt_stat_name=upstream.stats_name,
@@ -71,16 +72,6 @@ def cluster(
         upstream_connection_options=upstream.keepalive and {"tcp_keepalive": _keepalive(upstream.keepalive)},
         typed_extension_protocol_options=options and {_HTTP_OPTIONS: options},
         transport_socket=transport_socket,
-    )
-
-
-def _thresholds(breaker: CircuitBreaker) -> dict[str, Any]:
-    return given(
-        priority=breaker.priority.upper(),
-        max_connections=breaker.max_connections,
-        max_pending_requests=breaker.max_pending_requests,
-        max_requests=breaker.max_requests,
-        max_retries=breaker.max_retries,
     )
 
 

@@ -200,7 +200,6 @@ def forwarding_route(
 
 
 def redirecting_route(name: str, match: RouteMatch, redirect: Redirect, *, stats_name: str = "") -> dict[str, Any]:
-    """A route that redirects clients."""
     found = {
         "host_redirect": redirect.host,
         "response_code": CODES[redirect.response_code],

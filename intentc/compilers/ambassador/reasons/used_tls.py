@@ -13,7 +13,6 @@ from ..upstreams.upstream import Upstream
 
 
 def secrets(settings: TLSSettings) -> Sources:
-    """The Secrets that these settings need."""
     return tuple(Source("secret", use.secret) for use in secret_uses(settings))
 
 

@@ -38,7 +38,6 @@ class Names(NamedTuple):
 
 
 def names_of(instance: Instance) -> Names:
-    """The names of all objects that each instance has."""
     is_operator = instance.layout == "operator"
     end = "" if is_operator else f"-{suffix_of(instance)}"
     return Names(
@@ -202,7 +201,6 @@ def metadata(instance: Instance, name: str, labels: Mapping[str, str], namespace
 
 
 def namespace(instance: Instance) -> Child:
-    """The Namespace."""
     own = metadata(instance, instance.namespace, owner_labels(instance))
     manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": own}
     return Child(manifest, Phase.NAMESPACE, kept=instance.keeps_namespace)

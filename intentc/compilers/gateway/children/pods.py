@@ -23,12 +23,10 @@ def variable(name: str, path: str) -> Fields:
 
 
 def namespace_variable() -> Fields:
-    """The variable with the namespace of the pod."""
     return variable("CONTOUR_NAMESPACE", "metadata.namespace")
 
 
 def container(name: str, image: str, pull: str = "IfNotPresent", *, resources: Json = "", **fields: Any) -> Fields:
-    """A container with what every container has."""
     return {
         "name": name,
         "image": image,
@@ -79,17 +77,14 @@ def probe(action: Fields, *, period: int = 10, delay: int = 0) -> Fields:
 
 
 def http_get(path: str, port: int) -> Fields:
-    """An HTTP request to the container."""
     return {"httpGet": {"scheme": "HTTP", "path": path, "port": port}}
 
 
 def port(name: str, number: int) -> Fields:
-    """A port of a container."""
     return {"name": name, "containerPort": number, "protocol": "TCP"}
 
 
 def mount(volume: str, path: str, *, read_only: bool = False) -> Fields:
-    """Where a container sees a volume."""
     fields = {"name": volume, "mountPath": path}
     return {**fields, "readOnly": True} if read_only else fields
 

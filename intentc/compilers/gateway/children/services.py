@@ -78,7 +78,6 @@ def container_port(number: int) -> int:
 
 
 def service_ports(instance: Instance) -> list[Fields]:
-    """The ports of Envoy's Service."""
     if instance.layout == "operator":
         return _ports_of_operator(instance)
     found = [

@@ -37,9 +37,8 @@ async def settle(draft: Draft) -> None:
         if not deleted:
             return
         layout = draft.layout
-        await draft.reading.load_below(
-            prefix for key in deleted for prefix in (layout.holds(key.uuid), layout.links(key.uuid))
-        )
+        prefixes = [prefix for key in deleted for prefix in (layout.holds(key.uuid), layout.links(key.uuid))]
+        await draft.reading.load(draft.index_keys(), prefixes)
         for key in deleted:
             done.add(key)
             await _settle_deletion(draft, key, draft.staged[key])

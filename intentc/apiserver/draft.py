@@ -10,7 +10,7 @@ What a call in the event loop may read is limited: it raises ``NeedsThread`` the
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
@@ -69,19 +69,27 @@ class Reading:
         self.revision = 0
         """The revision of the latest read."""
 
-    async def load(self, keys: Iterable[str]) -> None:
-        """Read many keys with as few transactions as the operation limit allows."""
-        wanted = [key for key in dict.fromkeys(keys) if key not in self._items]
+    async def load(self, keys: Iterable[str], prefixes: Iterable[str] = ()) -> None:
+        """Read many keys and ranges with as few transactions as the operation limit allows."""
+        wanted = [Get(key) for key in dict.fromkeys(keys) if key not in self._items]
+        wanted += [Get(prefix, prefix_end(prefix)) for prefix in dict.fromkeys(prefixes) if prefix not in self._ranges]
         for start in range(0, len(wanted), self._limit):
             part = wanted[start : start + self._limit]
             try:
-                answer = await self._store.transaction((), [Get(key) for key in part])
+                answer = await self._store.transaction((), part)
             except Failure as error:
                 raise from_store(error, writing=False) from error
-            self.revision = answer.revision
-            for key, found in zip(part, answer.results, strict=True):
-                self._items[key] = found[0] if found else None
-            self._count(sum(len(found[0].value) for found in answer.results if found))
+            self.revision, size = answer.revision, 0
+            for get, found in zip(part, answer.results, strict=True):
+                if get.range_end:
+                    self._ranges[get.key] = (found, answer.revision)
+                    for item in found:
+                        self._items.setdefault(item.key, item)
+                    size += _KEY * len(found)
+                else:
+                    self._items[get.key] = found[0] if found else None
+                    size += len(found[0].value) if found else 0
+            self._count(size)
 
     def assume_absent(self, keys: Iterable[str]) -> None:
         """Take keys for absent without a read. A commit that depends on them compares that."""
@@ -98,26 +106,10 @@ class Reading:
         """The same for a key that is loaded."""
         return self._items[key]
 
-    async def load_below(self, prefixes: Iterable[str]) -> None:
-        """Read many ranges with as few transactions as the operation limit allows."""
-        wanted = [prefix for prefix in dict.fromkeys(prefixes) if prefix not in self._ranges]
-        for start in range(0, len(wanted), self._limit):
-            part = wanted[start : start + self._limit]
-            try:
-                answer = await self._store.transaction((), [Get(prefix, prefix_end(prefix)) for prefix in part])
-            except Failure as error:
-                raise from_store(error, writing=False) from error
-            self.revision = answer.revision
-            for prefix, found in zip(part, answer.results, strict=True):
-                self._ranges[prefix] = (found, answer.revision)
-                for item in found:
-                    self._items.setdefault(item.key, item)
-            self._count(_KEY * sum(map(len, answer.results)))
-
     async def below(self, prefix: str) -> tuple[KeyValue, ...]:
         """All keys with ``prefix``, in order."""
         if prefix not in self._ranges:
-            await self.load_below([prefix])
+            await self.load((), [prefix])
         return self._ranges[prefix][0]
 
     async def pages(self, start: str, end: str, revision: int = 0) -> AsyncIterator[tuple[KeyValue, ...]]:
@@ -235,6 +227,14 @@ class Draft:
                     yield item, decode(kind, item.value, item.key, self.layout.uuid(item.key))
                 except Malformed as error:
                     yield item, error
+
+    def index_keys(self) -> Iterator[str]:
+        """The index keys of created and deleted resources."""
+        for key, staged in self.staged.items():
+            document = staged.before or staged.after
+            if document is not None and (staged.before is None or staged.after is None):
+                yield self.layout.identity(key.uuid)
+                yield self.layout.name(Name(key.kind, tuple(document["fq_name"])))
 
     async def load(self, keys: Iterable[Key]) -> None:
         """Read many resources in few transactions."""

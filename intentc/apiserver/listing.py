@@ -146,7 +146,7 @@ async def _holders(draft: Draft, targets: Sequence[str], kind: str, sort: str) -
     """The uuids of the resources of a kind that are children of ``targets``, or refer to them."""
     layout = draft.layout
     prefixes = [f"{prefix}{kind}/" for one in targets for prefix in (layout.holds(one), layout.links(one))]
-    await draft.reading.load_below(prefixes)
+    await draft.reading.load((), prefixes)
     holders = [layout.holder(item.key) for prefix in prefixes for item in await draft.reading.below(prefix)]
     return {holder.key.uuid for holder in holders if holder.sort == sort}
 
@@ -180,7 +180,7 @@ async def _computed(draft: Draft, kind: Kind, uuid: str, access: Access, view: V
     if not any(view.wants(field, is_child=is_child) for field, is_child in fields.items()):
         return result
     prefixes = (draft.layout.holds(uuid), draft.layout.links(uuid))
-    await draft.reading.load_below(prefixes)
+    await draft.reading.load((), prefixes)
     entries = []
     for prefix in prefixes:
         for item in await draft.reading.below(prefix):

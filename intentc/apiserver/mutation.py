@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -218,7 +218,7 @@ async def _operations(draft: Draft) -> tuple[list[Operation], int]:
     """
     newest = 0
     values: list[Operation] = []
-    await draft.reading.load(_index_keys(draft))
+    await draft.reading.load(draft.index_keys())
     for key, staged in draft.staged.items():
         where = draft.layout.value(key)
         item = await draft.reading.item(where)
@@ -257,15 +257,6 @@ def _value(key: Key, staged: Staged, document: Document) -> bytes:
 def _size(operations: Sequence[Operation]) -> int:
     """The bytes of all keys and values."""
     return sum(len(one.key.encode()) + (len(one.value) if isinstance(one, Put) else 0) for one in operations)
-
-
-def _index_keys(draft: Draft) -> Iterator[str]:
-    """The index keys of created and deleted resources, so that they are read together."""
-    for key, staged in draft.staged.items():
-        document = staged.before or staged.after
-        if document is not None and (staged.before is None or staged.after is None):
-            yield draft.layout.identity(key.uuid)
-            yield draft.layout.name(Name(key.kind, tuple(document["fq_name"])))
 
 
 async def _index_name(draft: Draft, key: Key, staged: Staged) -> None:

@@ -206,10 +206,13 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
     _check_single(pool)
     if value is None:
         owner_key = draft.layout.pool_owners(pool) + owner
+        await draft.reading.load([draft.layout.pool(pool), owner_key])
         held = await draft.read(owner_key)
         if held is None:
             return
-        value, _ = _held(held, owner_key)
+        value, project = _held(held, owner_key)
+        share = [draft.layout.pool_share(pool, project)] if project else []
+        await draft.reading.load([draft.layout.pool_values(pool) + str(value), *share])
     holder = await owner_of(draft, pool, value)
     if holder is None or (owner and holder != owner):
         return
@@ -221,7 +224,7 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
     await _write(draft, pool, current)
     if current.of_family and current.free == current.ranges:
         draft.drop_for_good(draft.layout.pool(pool))
-    # The holder was read before the pool: another server may have allocated the number to another owner meanwhile.
+    # The holder and the pool are read one after the other: the number may have got another owner in between.
     held_keys = [draft.layout.pool_values(pool) + str(value)]
     if holder:
         owner_key = draft.layout.pool_owners(pool) + holder

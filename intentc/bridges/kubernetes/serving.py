@@ -35,7 +35,7 @@ from .cluster import Cluster
 from .cluster_identity import Approvals, ClusterIdentity
 from .compiled_problems import CompiledProblems
 from .copy_writer import CopyWriter
-from .discovery import Served
+from .discovery import Served, manifest_kind
 from .events import Events, Regarding
 from .fenced_writer import FencedService
 from .informer import Complete, Deleted, Finding, Put
@@ -45,7 +45,6 @@ from .manifest_answers import ManifestAnswers
 from .manifest_reconciler import AT_ONCE, ManifestReconciler
 from .marking import Marker
 from .mirror import DeleteLimits, Mirror
-from .mirrored_kinds import manifest_kind
 from .owner_finalizers import OwnerFinalizers
 from .problem_events import Note, Notes, ProblemEvents
 from .projection import Projector

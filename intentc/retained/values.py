@@ -8,8 +8,8 @@ value that became unreadable while no compiler ran. One that a running compiler 
 Facts of an intent whose last run did not complete are kept, and not the values that led to them: its inputs are no
 longer completely known (relations, other facts, settings, code), while its facts are. They lie under
 ``/intentc/<installation>/retained-facts/<kind>/<digest>`` as ``{"kind", "uuid", "create_revision", "facts": [[kind,
-name, value]]}``. A struct value carries the name and all field names of its class, and is read only with a class of
-that name and with these fields that this process has already loaded: nothing in etcd names code to load.
+name, value]]}``. A struct or a named tuple carries the name and all field names of its class, and is read only with a
+class of that name and with these fields that this process has already loaded: nothing in etcd names code to load.
 
 Either counts only for the resource with the same create revision (0 for a fact that is an intent itself).
 """
@@ -153,11 +153,12 @@ def _plain(value: Any) -> Any:
         return {"map": {name: _plain(value[name]) for name in value}}
     if isinstance(value, Opaque):
         return {"opaque": msgspec.json.decode(value.text) if value.text else None}
-    if isinstance(value, msgspec.Struct):
+    fields = _fields(type(value))
+    if fields is not None:
         name = f"{type(value).__module__}:{type(value).__qualname__}"
-        if _struct(name) is not type(value):
+        if _class(name) is not type(value):
             raise TypeError(f"facts hold {name}, which is no class of a module")
-        return {"type": name, "fields": {name: _plain(getattr(value, name)) for name in value.__struct_fields__}}
+        return {"type": name, "fields": {field: _plain(getattr(value, field)) for field in fields}}
     raise TypeError(f"facts hold {type(value).__name__}, which has no form in JSON here")
 
 
@@ -171,8 +172,8 @@ def _thawed(value: Any) -> Any:
         case {"opaque": opaque}:
             return Opaque(opaque)
         case {"type": str(name), "fields": dict(fields)}:
-            found = _struct(name)
-            if found is None or set(found.__struct_fields__) != fields.keys():
+            found = _class(name)
+            if found is None or set(_fields(found) or ()) != fields.keys():
                 raise ValueError(f"{name} is not, or has other fields")
             return found(**{name: _thawed(item) for name, item in fields.items()})
         case dict():
@@ -180,11 +181,18 @@ def _thawed(value: Any) -> Any:
     return value
 
 
-def _struct(name: str) -> type[msgspec.Struct] | None:
-    """A struct class in a loaded module."""
+def _class(name: str) -> type[Any] | None:
+    """A class of structs or named tuples in a loaded module."""
     module, _, qualified = name.partition(":")
     found = getattr(sys.modules.get(module), qualified, None)
-    return found if isinstance(found, type) and issubclass(found, msgspec.Struct) else None
+    return found if isinstance(found, type) and _fields(found) is not None else None
+
+
+def _fields(struct: type[Any]) -> tuple[str, ...] | None:
+    """The fields of a class of structs or named tuples; None of another class."""
+    if issubclass(struct, msgspec.Struct):
+        return struct.__struct_fields__
+    return getattr(struct, "_fields", None) if issubclass(struct, tuple) else None
 
 
 _LONGEST_HISTORY = 16

@@ -10,7 +10,7 @@ import pytest
 from pytest_mock import MockerFixture
 
 from intentc.engine.engine import Engine
-from intentc.model import Fact, HeldFacts, Key, Schema
+from intentc.model import Fact, HeldFacts, Key, Schema, Source
 from intentc.model.values import FrozenMap, Opaque
 from intentc.reconcile.failures import Denied, Failure
 from intentc.retained import ALL, Keeper, RetainedFacts, retained_facts_prefix
@@ -68,7 +68,9 @@ async def replace(store: MemoryStore, old: str, new: str) -> None:
     await store.transaction([], [Put(item.key, item.value.replace(old.encode(), new.encode(errors="surrogateescape")))])
 
 
-@pytest.mark.parametrize("value", [VALUE, (VALUE, None), "", 3, 3.0, True, (), FrozenMap({"a": 1}), Opaque()])
+@pytest.mark.parametrize(
+    "value", [VALUE, (VALUE, None), Source("box", "a"), "", 3, 3.0, True, (), FrozenMap({"a": 1}), Opaque()]
+)
 async def test_facts_come_back_equal_and_of_the_same_types(facts: RetainedFacts, value: Any) -> None:
     await facts.put(held(value, value))
     (found,) = (await facts.load()).values()

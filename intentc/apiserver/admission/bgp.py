@@ -129,7 +129,7 @@ async def _check_systems(where: str, before: Document, after: Document, reader: 
 _VPNS, _PORT = "bgpvpn_refs", "virtual_machine_interface"
 
 
-class BgpVpnRules(Rules):
+class BgpVpnRules(route_targets.NamingRules):
     """No list may name a route target that the compiler allocates; the type stays while something refers to it."""
 
     kind: ClassVar[str] = "bgpvpn"
@@ -143,9 +143,6 @@ class BgpVpnRules(Rules):
                     f"bgpvpn_type can't change while {kind} {':'.join(holder['fq_name'])} refers to this BGP VPN; "
                     f"remove that reference first"
                 )
-
-    async def verify(self, change: Change, reader: Reader) -> None:
-        await route_targets.check_lists(self.kind, change, reader)
 
 
 def type_of(bgpvpn: Document) -> str:

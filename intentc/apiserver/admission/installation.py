@@ -7,7 +7,7 @@ applications; so has the installation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from intentc.model import Key
 from intentc.model.names import Name
@@ -17,7 +17,7 @@ from ..errors import BadRequest, Forbidden
 from ..reader import Reader
 from ..sources import Source
 from . import route_targets
-from .rules import Change, PoolRange, Rules
+from .rules import Change, PoolRange, Rules, leads_to
 from .well_known import PROJECT, mark_of
 
 PORT_POOL = "bgpaas_port"
@@ -87,7 +87,7 @@ class ProjectRules(Rules):
 
     def prepare(self, document: Document) -> None:
         if isinstance(document.get(_REFS), list):
-            document[_REFS] = [entry for entry in document[_REFS] if not _leads_to_default(entry)]
+            document[_REFS] = [entry for entry in document[_REFS] if not leads_to(entry, DEFAULT_POLICY_SET)]
 
     async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
@@ -113,12 +113,6 @@ class ProjectRules(Rules):
 
     def deleted_companions(self, change: Change) -> Iterable[Name]:
         yield _default_set(change.old)
-
-
-def _leads_to_default(entry: Any) -> bool:
-    """Whether a client's reference names a default set."""
-    to = entry.get("to") if isinstance(entry, dict) else None
-    return isinstance(to, list) and to[-1:] == [DEFAULT_POLICY_SET]
 
 
 class ApplicationPolicySetRules(Rules):

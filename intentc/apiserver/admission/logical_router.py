@@ -17,7 +17,7 @@ from ..integers import parse_integer
 from ..reader import Reader
 from ..sources import Source
 from . import bgp, route_targets
-from .rules import Change, Rules
+from .rules import Change, Rules, leads_to
 
 _GATEWAY, _INTERNAL = "ExternalGateway", "InternalVirtualNetwork"
 _SORT = "logical_router_virtual_network_type"
@@ -42,7 +42,7 @@ class LogicalRouterRules(Rules):
     def prepare(self, document: Document) -> None:
         own = f"__contrail_lr_internal_vn_{document.get('uuid')}__"
         if isinstance(document.get(_NETWORKS), list):
-            document[_NETWORKS] = [entry for entry in document[_NETWORKS] if not _leads_to(entry, own)]
+            document[_NETWORKS] = [entry for entry in document[_NETWORKS] if not leads_to(entry, own)]
 
     async def admit(self, change: Change, reader: Reader, uuids: Source) -> None:
         after = change.new
@@ -108,12 +108,6 @@ class LogicalRouterRules(Rules):
 def _internal_network(uuid: str, router: Document) -> Name:
     """The name of the internal network of the router with this uuid."""
     return Name(_NETWORK, (*router["fq_name"][:-1], f"__contrail_lr_internal_vn_{uuid}__"))
-
-
-def _leads_to(entry: Any, name: str) -> bool:
-    """Whether a client's reference names a network called ``name``."""
-    to = entry.get("to") if isinstance(entry, dict) else None
-    return isinstance(to, list) and to[-1:] == [name]
 
 
 def _is_internal(reference: Document) -> bool:

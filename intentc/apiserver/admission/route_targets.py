@@ -192,6 +192,13 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= len("0004294967295")
 
 
+class NamingRules(Rules):
+    """No route target that the compiler allocates may be named."""
+
+    async def verify(self, change: Change, reader: Reader) -> None:
+        await check_lists(self.kind, change, reader)
+
+
 class RouteTargetRules(Rules):
     """The rules of route targets: ``target:<autonomous system or IPv4 address>:<number>``.
 

@@ -42,14 +42,7 @@ class RouteTableRules(Rules):
                 )
 
 
-class _NamesRouteTargets(Rules):
-    """No route target that the compiler allocates may be named."""
-
-    async def verify(self, change: Change, reader: Reader) -> None:
-        await route_targets.check_lists(self.kind, change, reader)
-
-
-class RoutingPolicyRules(_NamesRouteTargets):
+class RoutingPolicyRules(route_targets.NamingRules):
     """No action may name a route target that the compiler allocates; the type of the terms stays."""
 
     kind: ClassVar[str] = "routing_policy"
@@ -59,7 +52,7 @@ class RoutingPolicyRules(_NamesRouteTargets):
             raise Forbidden("term_type can't change; delete the policy and create another")
 
 
-class RoutingInstanceRules(_NamesRouteTargets):
+class RoutingInstanceRules(route_targets.NamingRules):
     """No static route may name a route target that the compiler allocates. A network has one primary instance, which
     has its name and is created and deleted with it."""
 

@@ -211,6 +211,12 @@ def named(kind: str, *texts: str | None) -> Iterator[Name]:
             yield Name(kind, parts)
 
 
+def leads_to(entry: Any, name: str) -> bool:
+    """Whether a client's reference names a target called ``name``."""
+    to = entry.get("to") if isinstance(entry, dict) else None
+    return isinstance(to, list) and to[-1:] == [name]
+
+
 def asked_for(name: Name) -> tuple[Name, ...]:
     """The named object, and those above it of which a right is enough: a network, for its routing instances."""
     if name.kind == _INSTANCE:

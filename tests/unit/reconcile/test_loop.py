@@ -80,9 +80,9 @@ class _System:
         self.made[key] = version
         return None
 
-    def want(self, key: str, *, resync: bool = False) -> None:
+    def want(self, key: str, *, resync: bool = False, after: float = 0.0) -> None:
         self.wanted[key] = self.wanted.get(key, 0) + 1
-        self.loop.add(key, resync=resync)
+        self.loop.add(key, resync=resync, after=after)
 
     def recover(self) -> None:
         """Let everything succeed from now on."""
@@ -115,7 +115,7 @@ _FAILURES: dict[str, Callable[[], Exception]] = {
 }
 _KEYS = st.sampled_from(["a", "b", "c", "d-later", "sync-e", "sync-f", "sync-later"])
 _STEPS = st.one_of(
-    st.tuples(st.sampled_from(["want", "want", "resync", "end_backoff"]), _KEYS),
+    st.tuples(st.sampled_from(["want", "want", "resync", "want later", "end_backoff"]), _KEYS),
     st.tuples(st.just("fail"), _KEYS, st.sampled_from(sorted(_FAILURES))),
     st.tuples(st.just("all fail"), st.sampled_from(["throttled", "away"])),
     st.tuples(st.sampled_from(["recover", "close", "open"])),
@@ -129,6 +129,8 @@ def _take(system: _System, step: tuple[Any, ...]) -> None:
             system.want(key)
         case ("resync", key):
             system.want(key, resync=True)
+        case ("want later", key):
+            system.want(key, after=2.0)
         case ("end_backoff", key):
             system.loop.end_backoff(key)
         case ("fail", key, failure):
@@ -207,6 +209,22 @@ def test_a_key_that_fails_is_tried_less_and_less() -> None:
         await asyncio.sleep(1)
         # Its first failure again.
         assert len(system.worked) >= before + 2
+        running.cancel()
+
+    simulate(scenario)
+
+
+def test_a_key_that_is_added_for_later_runs_then_or_when_it_is_added_before() -> None:
+    async def scenario() -> None:
+        system = _System()
+        running = asyncio.create_task(system.loop.run())
+        system.want("a", after=10.0)
+        system.want("b", after=10.0)
+        await asyncio.sleep(5)
+        assert not system.worked
+        system.want("b")
+        await asyncio.sleep(20)
+        assert [(round(at), key) for at, key in system.worked] == [(5, "b"), (10, "a")]
         running.cancel()
 
     simulate(scenario)

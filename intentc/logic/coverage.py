@@ -18,6 +18,7 @@ from intentc.logic.cache import State, Transition
 from intentc.logic.cache.states import NO_OFFERS
 from intentc.logic.changes import ChangedReads
 from intentc.logic.dependencies import DependencyProcessor, Finding, Path, ReactionMap
+from intentc.logic.dependencies.check import kinds_reached, walk_states
 from intentc.logic.dependencies.reactions import SELF, Declared, Edge, edges
 from intentc.logic.live_world import LiveWorld
 from intentc.model import Key, Read, Schema
@@ -143,8 +144,8 @@ class _Look:
         self._walks = dict.fromkeys(self._edges, 0)
         self._needed = dict.fromkeys(self._edges, 0)
         self._missing: dict[Pair, Missing] = {}
+        self._states = walk_states(reactions)
         self._further: dict[str, frozenset[str]] = {}
-        """Kind → the kinds that a change of it can reach at all."""
 
     def changed(self, key: Key, state: State) -> None:
         """Examine a change or deletion of this object: its readers, and the walk."""
@@ -215,25 +216,9 @@ class _Look:
         return None if found or kind not in logic.cache.stored else kind
 
     def _reachable(self, kind: str) -> frozenset[str]:
-        found = self._further.get(kind)
-        if found is None:
-            found = self._further[kind] = self._reach(kind)
-        return found
-
-    def _reach(self, kind: str) -> frozenset[str]:
-        after: dict[tuple[str, str], list[str]] = {}
-        for edge in self._edges:
-            after.setdefault((edge.kind, edge.cause), []).append(edge.to)
-        seen: set[tuple[str, str]] = set()
-        waiting = [(kind, SELF)]
-        while waiting:
-            here = waiting.pop()
-            for to in after.get(here, ()):
-                there = (to, here[0])
-                if there not in seen:
-                    seen.add(there)
-                    waiting.append(there)
-        return frozenset(reached for reached, _ in seen)
+        if kind not in self._further:
+            self._further[kind] = kinds_reached(self._states, kind)
+        return self._further[kind]
 
     def _note(self, reader: Key, kind: str, what: Key | Read) -> None:
         if self._logic.schema.kinds[kind].answers:

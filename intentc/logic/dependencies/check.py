@@ -40,13 +40,7 @@ class Finding(msgspec.Struct, frozen=True, order=True):
 
 def findings(reactions: ReactionMap, schema: Schema) -> list[Finding]:
     """All findings about ``reactions``, errors first and notes last, then by file and line."""
-    import networkx  # 144 ms, and only checks and the start need it
-
-    states: networkx.DiGraph[_State] = networkx.DiGraph()
-    for reaction in reactions:
-        states.add_node((reaction.kind, reaction.cause))
-        for visit in reaction.visits:
-            states.add_edge((reaction.kind, reaction.cause), (visit.kind, reaction.kind))
+    states = walk_states(reactions)
     found = [
         *_unknown_kinds(reactions, schema),
         *_silent_stops(reactions),
@@ -55,6 +49,26 @@ def findings(reactions: ReactionMap, schema: Schema) -> list[Finding]:
         *_cycles(reactions, states),
     ]
     return sorted(set(found), key=lambda finding: (SEVERITIES.index(finding.severity), _line(finding.source), finding))
+
+
+def walk_states(reactions: ReactionMap) -> networkx.DiGraph[_State]:
+    """The states of walks, (kind, cause), each with an edge to those that follow it."""
+    import networkx  # 144 ms, and only checks and the start need it
+
+    states: networkx.DiGraph[_State] = networkx.DiGraph()
+    for reaction in reactions:
+        states.add_node((reaction.kind, reaction.cause))
+        for visit in reaction.visits:
+            states.add_edge((reaction.kind, reaction.cause), (visit.kind, reaction.kind))
+    return states
+
+
+def kinds_reached(states: networkx.DiGraph[_State], kind: str) -> frozenset[str]:
+    """The kinds that a walk from a changed resource of ``kind`` can reach at all. ``states``: of ``walk_states``."""
+    import networkx
+
+    start = (kind, SELF)
+    return frozenset(kind for kind, _ in networkx.descendants(states, start)) if start in states else frozenset()
 
 
 def layers(reactions: ReactionMap) -> dict[str, int]:

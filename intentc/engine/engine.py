@@ -189,11 +189,6 @@ class Engine:
         self._applier.apply(missed)
         self.work_ended()
 
-    def watch_resumed(self) -> None:
-        """Read all allocations again, since the watch was cut. Allocations are not watched: a store that was restored
-        meanwhile to a state with everything that the watch delivered looks unchanged, and may lack some."""
-        self.allocations.invalidate()
-
     async def load_allocations(self) -> None:
         """Read all allocations: before the first evaluation, and when other processes may have been granted some."""
         await self.allocations.load()
@@ -279,10 +274,6 @@ class Engine:
         for name in unset:
             self.jobs.schedule(self._logic.unset_setting(name).jobs)
         self._inputs_changed()
-
-    def report_missing_reaction(self, pair: tuple[str, str]) -> None:
-        """Count and log a pair of kinds (reader, read) between which the reaction map has no path."""
-        self.evaluator.note_missing(pair)
 
     def withhold(self, reason: str, message: str) -> None:
         """Allow no new write until ``lift``. ``message``: for people."""

@@ -113,7 +113,9 @@ def build_service(
         last_good=retained,
     )
     engine.permission.require_watch(source)
-    source.on_resumed = engine.watch_resumed
+    # Allocations are not watched: a store that was restored while the watch was cut, to a state with everything that it
+    # delivered, looks unchanged, and may lack some.
+    source.on_resumed = engine.allocations.invalidate
     directives = DirectiveWatch(store, installation, engine.operator_actions, engine, heartbeat=heartbeat)
     names = tuple(compiler.name for compiler in compilers.compilers)
     claim = partial(claim_path, store, path, installation, names, started)

@@ -223,7 +223,7 @@ class PeriodicAudit:
                 await anyio.sleep(_LOOK)
         pairs = {difference: stood.missing_reactions() for difference, stood in before.items()}
         for pair in sorted({pair for each in pairs.values() for pair in each}):
-            engine.report_missing_reaction(pair)
+            engine.evaluator.note_missing(pair)
         return tuple(
             self._mismatch(difference, sort, intents[difference], pairs.get(difference, ()))
             for difference, sort in found

@@ -329,7 +329,7 @@ async def test_what_needs_a_restart_is_named_and_the_rest_is_taken(
 
 
 async def test_missing_reactions_are_counted_anew_under_another_map(workshop: Workshop) -> None:
-    workshop.engine.report_missing_reaction(("room", "tool"))
+    workshop.engine.evaluator.note_missing(("room", "tool"))
     await workshop.reload()
     assert workshop.engine.evaluator.missing_reactions == {("room", "tool"): 1}
     await workshop.reload(FURTHER)

@@ -2,9 +2,7 @@
 
 Each pass begins with a GET (docs/appgw.md §11). What a successor must know (what was made, which certificates were
 sent) stands in ``Published``, which ``records`` writes through the API server; so it does with what the gateway has,
-which Ingresses are served and where, and problems. ``rejections`` decides which Ingress is left out after a rejection,
-and when it is tried again, ``contended_parts`` which parts wait. ``serving`` decides when to look
-again, and who may act.
+which Ingresses are served and where, and problems.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@ serves and where, problems of the document, and which Ingresses are rejected.
 
 A record that says the same is not written. Each write waits until etcd has shown it, since the next pass reads what is
 stored. What one Ingress's record says holds up no other Ingress: if the API server rejects it, it is logged and shown,
-and the next pass tries again. ``publisher`` and ``rejections`` decide what to record;
-``compiled_world`` has what etcd holds.
+and the next pass tries again.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Anyone who reaches the port is a client, and one process that serves all Envoys stores, compares and answers everything
 that clients send. Each limit is far above what an Envoy needs, and the error names it.
-
-State: ``ads`` and ``session`` report streams and names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Defines the Prometheus metrics of an xDS server; each server has its own registry.
-
-State: ``ads``, ``session`` and ``serving`` raise the counters.
-"""
+"""Defines the Prometheus metrics of an xDS server; each server has its own registry."""
 
 from __future__ import annotations
 

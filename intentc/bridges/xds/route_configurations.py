@@ -6,8 +6,6 @@ key first. Virtual hosts of one route configuration that differ only in their do
 
 A changed route costs one list insertion and a concatenation, also among ten thousand routes: virtual hosts with the
 same tables share one list (``Sequence``).
-
-State: ``world`` puts routes and virtual hosts in force, and marks route configurations as dirty.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A stream asks what it has missed since the publication that it saw last. The names of deleted resources are remembered
 for that, within a limit; a stream that is further behind compares everything. A route configuration that is asked for
 and not in force is answered by an empty one.
-
-State: ``world`` decides what is served, and numbers the publications.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ last round, clusters before their endpoints, those before listeners, those befor
 step only when the one before it is answered (clusters: or after 1 s). A round's content is fixed when it begins, so
 that continuous changes can't delay routes without end. Secrets and endpoints that an Envoy newly asks for are sent at
 once: its clusters and listeners wait for them. Secrets that changed are the first of a round.
-
-State: ``ads`` brings requests and takes responses.
 """
 
 from __future__ import annotations

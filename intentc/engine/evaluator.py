@@ -212,14 +212,16 @@ class Evaluator:
         self.runs += 1
         path = job.path or self._begun.get(key, ())
         outcome = self._outcome(key)
+        status = outcome.status
         crashpoints.reach("evaluate.done")
-        changed = self._claims.retain(key) if outcome.status in _UNFINISHED else frozenset()
+        is_unfinished = status in _UNFINISHED
+        changed = self._claims.retain(key) if is_unfinished else frozenset()
         affected = self._affected_by(outcome)
         self._pass_on(path or (key,), affected)
         name_of = self._logic.name_of
-        if self._states.note(key, outcome.status, outcome.waiting_for, outcome.problems, name_of):
-            self._log_held(key, outcome.status.value, path, outcome.problems[-1].trace if outcome.problems else ())
-        match outcome.status:
+        if self._states.note(key, status, outcome.waiting_for, outcome.problems, name_of):
+            self._log_held(key, status.value, path, outcome.problems[-1].trace if outcome.problems else ())
+        match status:
             case Status.DONE:
                 changed = self._claims.replace(key, outcome.claims)
                 self._begun.pop(key, None)
@@ -229,7 +231,7 @@ class Evaluator:
                 changed = self._claims.replace(key, outcome.claims, keep_finalizers=True)
             case Status.ON_HOLD:
                 changed |= self._claims.replace_status(key, outcome.claims)
-        if path and outcome.status in _UNFINISHED:
+        if path and is_unfinished:
             self._begun[key] = path
         for member, problem in affected.cycles:
             changed |= self._claims.retain(member)
@@ -242,7 +244,7 @@ class Evaluator:
                 revision=self._logic.revision,
                 origin=key,
                 path=path,
-                status=outcome.status.value,
+                status=status.value,
                 claims=len(outcome.claims),
                 objects=objects,
                 source_revision=self._logic.mod_revision(path[0]) if path else 0,
@@ -252,12 +254,12 @@ class Evaluator:
             _LOG.debug(
                 "evaluated %s: %s, claims on %d objects changed",
                 key,
-                outcome.status.value,
+                status.value,
                 len(objects),
                 extra=self._log_fields.about(key, path),
             )
         self._allocations.outcome(outcome)
-        if outcome.status is Status.FAILED:
+        if status is Status.FAILED:
             raise _CutOff if outcome.problems[-1].reason == BUDGET_EXCEEDED else _Failed
 
     def _pass_on(self, path: Path, affected: Affected) -> None:

@@ -64,14 +64,15 @@ class _Codec(NamedTuple):
     final: msgspec.json.Decoder[Any]
     default: Any
 
-    def convert(self, value: Any, where: str) -> tuple[Any, int]:
+    def convert(self, value: Any, of: Name, part: str) -> tuple[Any, int]:
+        """``part``: what of the object ``of`` the value is, for the message."""
         try:
             encoded = _ENCODER.encode(value)
             if self.strict is not None:
                 self.strict.decode(encoded)
             return self.final.decode(encoded), len(encoded)
         except (msgspec.MsgspecError, TypeError, NotImplementedError) as error:
-            raise InvalidOutput(f"{where}: {error}") from None
+            raise InvalidOutput(f"{of}: {part}: {error}") from None
 
 
 class Converter:
@@ -95,9 +96,10 @@ class Converter:
         if not claim.properties:
             return claim, size
         converted = []
+        ours = kind.written(made=True).properties
         for field, value in claim.properties:
             result, length = self._value(kind, claim.name, field, value)
-            if field in kind.properties and field not in kind.written(made=True).properties:
+            if field not in ours and field in kind.properties:
                 raise InvalidOutput(_OF_USERS.format(f"{kind.name}.{field}"))
             converted.append((field, result))
             size += length
@@ -129,7 +131,7 @@ class Converter:
             return claim._replace(attribute=None), size
         if not claim.attribute:
             return claim._replace(attribute=codec.default), size
-        value, length = codec.convert(claim.attribute, f"{claim.holder}: attribute of {claim.target}")
+        value, length = codec.convert(claim.attribute, claim.holder, f"attribute of {claim.target}")
         return claim._replace(attribute=value), size + length
 
     def property(self, claim: PropertyClaim) -> tuple[PropertyClaim, int]:
@@ -174,7 +176,7 @@ class Converter:
             self._properties[slot] = (
                 _codec(*declared.field(item)) if type_name is None or struct is None else _codec(struct, struct())
             )
-        value, length = self._properties[slot].convert(claim.value, f"{holder}: status.{item}")
+        value, length = self._properties[slot].convert(claim.value, holder, f"status.{item}")
         if type_name is not None:
             if value.status not in _CONDITION_STATUS:
                 raise InvalidOutput(f"{holder}: condition {type_name}: its status is True, False or Unknown")
@@ -206,7 +208,7 @@ class Converter:
 
     def _value(self, kind: Kind, name: Name, field: str, value: Any) -> tuple[Any, int]:
         codec = self._properties.get((kind.name, field)) or self._property_codec(kind, field)
-        result, size = codec.convert(value, f"{name}: {field}")
+        result, size = codec.convert(value, name, field)
         if field == METADATA and kind.written_as_manifests and claimed_part(result) != result:
             raise InvalidOutput(f"{name}: {field}: a claim sets {' and '.join(CLAIMED)}; leave out the others")
         return result, size

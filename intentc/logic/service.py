@@ -139,7 +139,8 @@ class Service(LiveWorld):
             self._cycles.runs(key)
             return nobody()
         affected = self._affected_by_facts(self._facts.replace(key, facts), self._cycles.runs(key))
-        cycles = tuple((found, problem) for found, problem in self._cycles.news(key) if self.exists(found))
+        news = self._cycles.news(key)
+        cycles = tuple((found, problem) for found, problem in news if self.exists(found)) if news else ()
         return affected._replace(cycles=cycles) if cycles else affected
 
     def allocated(self, pool: str, owner: str, value: int | None) -> Affected:

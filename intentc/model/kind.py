@@ -213,6 +213,8 @@ class Kind:
         self.lost: LostFields | None = None
         """The fields of earlier schemas that this one does not declare; None if they are not known, or none is lost."""
         self._decoder = msgspec.json.Decoder(values_type, dec_hook=decode_hook)
+        self._lists = tuple((name, f"{name}_refs") for name in relations)
+        """Relation → the field of its entries."""
         self._annotated = {p.annotation: p.name for p in properties.values() if p.annotation}
         self.written_as_annotations = {name: annotation for annotation, name in self._annotated.items()}
         """The properties that are written as annotations, each with its key."""
@@ -331,16 +333,15 @@ class Kind:
     def _links(self, values: Any, parent: Key | None) -> Iterator[Link]:
         if parent is not None:
             yield Link(PARENT, parent.kind, UUID, parent.uuid)
-        for relation in self.relations:
-            for entry in getattr(values, f"{relation}_refs"):
+        for relation, field in self._lists:
+            for entry in getattr(values, field):
                 if entry.uuid:
                     yield Link(relation, relation, UUID, entry.uuid)
                 elif entry.to:
                     yield Link(relation, relation, FQ_NAME, ":".join(entry.to))
         for mention in self.mentions.values():
             resolver = RESOLVERS[mention.resolver]
-            texts = (text for path in mention.paths for text in values_at(values, path))
-            found = dict.fromkeys(filter(mention.is_name, texts))
+            found = {text: None for path in mention.paths for text in values_at(values, path) if mention.is_name(text)}
             if mention.resolver == "selector" and found:
                 found = {",".join(sorted(found)): None}
             for text in found:

@@ -85,4 +85,4 @@ def setting_read(name: str) -> Read:
 
 def kinds_of(read: Read) -> Read:
     """The kinds that a read names. A change at the end of a relation that it doesn't name is found by the other end."""
-    return read[1:4:2] if read[0] == "sources" else read[1:2]
+    return (read[1], read[3]) if read[0] == "sources" else (read[1],)

@@ -138,6 +138,8 @@ def values_at(value: Any, path: tuple[str, ...]) -> Iterator[str]:
         else:
             level = [one.get(step) if type(one) is FrozenMap else getattr(one, step, None) for one in level]
             level = [one for one in level if one is not None]
+        if not level:
+            return
     for one in level:
         if type(one) is FrozenMap:
             yield from (f"{key}={item}" for key, item in one.items())

@@ -233,13 +233,15 @@ class Planner:
         mark = Mark(self._installation, compiler, desired.owner)
         properties = claimed_properties(draft.kind, desired, None, made=True)
         created = Create(key, name, desired.parent, mark, properties, references)
-        relaxed = {
-            entry.key
-            for relation, entries in references.items()
-            for entry in entries
-            if self._relaxes(draft.kind, relation, entry.key, made=True)
-        }
-        draft.operations.append(created._replace(relaxed=tuple(sorted(relaxed))) if relaxed else created)
+        if references:
+            relaxed = {
+                entry.key
+                for relation, entries in references.items()
+                for entry in entries
+                if self._relaxes(draft.kind, relation, entry.key, made=True)
+            }
+            created = created._replace(relaxed=tuple(sorted(relaxed)))
+        draft.operations.append(created)
 
     def _usable(self, parent: Key) -> bool:
         """Whether objects can be created below it: the server rejects a parent that it can't read."""

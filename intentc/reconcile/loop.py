@@ -295,7 +295,8 @@ class Loop(Generic[K]):
         return closed
 
     def _is_closed(self) -> float:
-        return max(self._pause.seconds, self._gate())
+        # After a pause the gate is asked again.
+        return self._pause.seconds or self._gate()
 
     async def _sleep(self, seconds: float) -> None:
         """Return after so many seconds, or once the result of ``_seconds_to_wait`` may have changed."""
@@ -314,8 +315,8 @@ class Loop(Generic[K]):
             self._batch.extend(sorted(self.queue.take_all(), key=self._order))
 
     def _take(self) -> K:
-        self._fill_batch()
-        if self._batch:
+        if self._order is not None:
+            self._fill_batch()
             return self._batch.popleft()
         key = self.queue.take()
         assert key is not None
@@ -356,8 +357,8 @@ class Loop(Generic[K]):
     def _conclude(self, key: K, result: Result | Exception) -> None:
         """End a run. An exception of the owner's functions here ends the loop."""
         self.runs += 1
-        self._tasks.pop(key, None)
-        self._wake.set()
+        if self._tasks.pop(key, None) is not None:
+            self._wake.set()
         is_kept = False
         try:
             if isinstance(result, Exception):

@@ -32,10 +32,9 @@ class ReadIndex:
         for read in former:
             if read not in kept:
                 self._readers.discard(read, key)
-        for read in reads:
-            if read not in kept:
-                self._readers.add(read, key)
-                self.kinds.update(kinds_of(read))
+        for read in reads.difference(kept) if kept else reads:
+            self._readers.add(read, key)
+            self.kinds.update(kinds_of(read))
         self._reads[key] = tuple(reads)
 
     def add(self, key: Key, reads: frozenset[Read]) -> None:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 from .. import crashpoints
 from ..journal import Journal
 from ..logic import Affected, Held, Service, State, with_history
-from ..model import Batch, Change, Correction, HeldFacts, HeldInput, Key, Name, Problem, Resource, Snapshot
+from ..model import Batch, Change, Correction, Create, HeldFacts, HeldInput, Key, Name, Problem, Resource, Snapshot
 from ..model.reads import PARENT
 from ..planning import Planner
+from ..planning.diff import is_as_created
 from .evaluator import Evaluator
 from .jobs import Jobs
 from .log_fields import LogFields
@@ -79,14 +81,28 @@ class ObjectChanges:
         found = (logic.cache.shown(holder) for holder in holders)
         return [holder.name for holder in found if holder is not None and self._book.on(holder.name)]
 
-    def changed(self, names: Iterable[Name], *, plan: bool, resync: bool) -> None:
+    def changed(self, names: Iterable[Name], *, plan: bool, resync: bool, echoes: Mapping[Name, Create]) -> None:
         """These objects changed in the store: plan the objects that wait for them and, with ``plan``, the changed ones
-        that concern us."""
+        that concern us, except for ``echoes`` of creates that show what was written."""
         self._marks.seen(names)
         self._objects.wake(names)
         if plan:
-            affected = {*filter(self._concerns_us, names), *self._kept_for(names)}
+            concerned = (name for name in names if not (name in echoes and self._is_settled(name, echoes[name])))
+            affected = {*filter(self._concerns_us, concerned), *self._kept_for(names)}
             self._objects.plan(sorted(affected), resync=resync)
+
+    def _is_settled(self, name: Name, create: Create) -> bool:
+        """Whether the object stands in the store as it was created, and nothing is left to do for it."""
+        states = self._states
+        if self._objects.busy(name) or any(
+            name in of for of in (states.object_waits, states.planned, states.contended)
+        ):
+            return False
+        try:
+            actual = self._assumed.actual(name)
+        except HeldInput:
+            return False
+        return actual is not None and actual.key == create.key and is_as_created(actual, create)
 
     def _kept_for(self, names: Iterable[Name]) -> Iterator[Name]:
         """The resources on which changed resources that are being deleted claim finalizers. Such a claim stays, but
@@ -186,6 +202,7 @@ class Applier:
         whole = isinstance(item, Snapshot)
         left_behind: list[Name] = []
         dangling: list[Name] = []
+        echoes: dict[Name, Create] = {}
         if isinstance(item, Snapshot):
             self._phases.happened(Happened.LISTED)
             if self._logic.listed:
@@ -199,12 +216,15 @@ class Applier:
                     self._journal.remember_name(key, self._logic.name_of(key))
                     left_behind += self._object_changes.children_of(key)
                     dangling += self._object_changes.holders_of(key)
-                if self._planner.assumed.applied(key, item.revision):
+                echo = self._planner.assumed.applied(key, item.revision)
+                if echo is not None:
                     crashpoints.reach("echo.seen")
+                if isinstance(echo, Create):
+                    echoes[echo.name] = echo
         was_listed = self._logic.listed
         affected = self._logic.apply(item, decoded or {})
         crashpoints.reach("walk.done")
-        self._pass_on(affected, plan=was_listed, resync=whole)
+        self._pass_on(affected, plan=was_listed, resync=whole, echoes=echoes)
         self._planner.left_behind(left_behind)
         self._objects.plan((*left_behind, *dangling))
         if not self._jobs.idle:
@@ -214,14 +234,16 @@ class Applier:
         if whole and was_listed:
             crashpoints.reach("relist.diffed")
 
-    def _pass_on(self, affected: Affected, *, plan: bool, resync: bool) -> None:
+    def _pass_on(
+        self, affected: Affected, *, plan: bool, resync: bool, echoes: Mapping[Name, Create] = MappingProxyType({})
+    ) -> None:
         """End the deleted intents, and enqueue the intents and objects that a change affects."""
         for problem in affected.problems:
             self._log_held(problem)
         self._evaluator.end(affected.deleted, live=not resync)
         self._jobs.schedule(affected.jobs, resync=resync)
         if affected.objects:
-            self._object_changes.changed(affected.objects, plan=plan, resync=resync)
+            self._object_changes.changed(affected.objects, plan=plan, resync=resync, echoes=echoes)
 
     def _log_held(self, problem: Problem) -> None:
         # The name in a value that can't be read may be unknown.

@@ -153,14 +153,14 @@ class Assumed:
         for key, pending in list(self._pending.items()):
             self._end(key, _seen_by(pending, revision))
 
-    def applied(self, key: Key, revision: int) -> bool:
-        """Note that the cache has applied an event of ``key`` at ``revision``. True if it is a write of ours."""
+    def applied(self, key: Key, revision: int) -> Operation | Seen | None:
+        """Note that the cache applies an event of ``key`` at ``revision``; return what it is the echo of, or None."""
         pending = self._pending.get(key)
         if not pending:
-            return False
+            return None
         ended = _seen_by(pending, revision)
-        echo = ended > 0 and pending[ended - 1].revision == revision
-        if not echo and ended < len(pending) and pending[ended].revision is None:
+        echo = pending[ended - 1].what if ended and pending[ended - 1].revision == revision else None
+        if echo is None and ended < len(pending) and pending[ended].revision is None:
             ended += 1
         self._end(key, ended)
         return echo

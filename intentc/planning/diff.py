@@ -108,6 +108,22 @@ def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *,
     return changes | _annotated(actual, changes)
 
 
+def is_as_created(actual: Actual, create: Create) -> bool:
+    """Whether a plan of an object would find nothing to do, since all that we write of it is as we created it. False
+    for kinds with metadata, a status, or references of ours, of which more would have to be compared."""
+    kind, parent = actual.kind, create.parent.key if create.parent else None
+    written = kind.written(made=True)
+    if kind.written_as_manifests or kind.status is not None or written.relations or written.shared:
+        return False
+    if actual.mark != create.mark or actual.parent != parent or actual.fq_name != create.fq_name:
+        return False
+    wanted = create.properties
+    return all(
+        actual.value(field) == (wanted[field] if field in wanted else default_of(kind, field))
+        for field in (*wanted, *written.properties)
+    )
+
+
 def _ours(kind: Kind, *, made: bool) -> tuple[str, ...]:
     """The properties that have no value unless one is claimed."""
     found = kind.written(made=made).properties

@@ -6,7 +6,7 @@ import pytest
 
 from intentc.model import Create, Delete, InvalidInput, Key, Mark, Name, ResourceClaim, Schema, Update
 from intentc.model.schema import KindSpec, ReferenceSpec, build_kind
-from intentc.planning import Plan, Planner
+from intentc.planning import Plan, Planner, diff
 from tests.unit.planning.planning_world import (
     INSTALLATION,
     TYPES,
@@ -55,6 +55,25 @@ def test_an_object_that_is_right_needs_nothing(world: PlanningWorld) -> None:
     key = world.make(claim)
     world.book.replace(GROUP, [claim])
     assert world.plan(claim.name) == Plan(claim.name, revision=world.stored[key].mod_revision)
+
+
+def test_an_object_is_as_created_while_all_that_we_write_is_equal(world: PlanningWorld) -> None:
+    claim = child("g", rules=rules(1))
+    world.book.replace(GROUP, [claim])
+    (create,) = world.plan(claim.name).operations
+    assert isinstance(create, Create)
+    world.carry_out(Plan(claim.name, (create,)))
+
+    def is_as_created() -> bool:
+        actual = world.assumed.actual(claim.name)
+        return actual is not None and diff.is_as_created(actual, create)
+
+    assert is_as_created()
+    other = Mark(INSTALLATION, "toy", "another")
+    for changed in ({"rules": rules(2)}, {"mark": other}, {"parent": None}):
+        given = {"uuid": create.uuid, "mark": create.mark, "parent": create.parent, "rules": rules(1), **changed}
+        world.put("ruleset", *create.fq_name, **given)
+        assert not is_as_created(), changed
 
 
 def test_values_are_compared_after_the_defaults(world: PlanningWorld) -> None:

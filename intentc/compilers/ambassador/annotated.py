@@ -44,10 +44,9 @@ ANNOTATIONS = "ambassador.annotations"
 _FACT = "annotated_resource"
 _GROUP = "getambassador.io/"
 _OLDER_GROUP = "ambassador/"
-_NO_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
+_NO_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status", "generation"})
 _IN_METADATA = {"name": "name", "namespace": "namespace", "metadata_labels": "labels"}
 """Fields at the top of a document that belong to its metadata → their names there."""
-_IGNORED = frozenset({"generation"})
 
 
 class ServiceIntent(Intent):
@@ -117,7 +116,7 @@ def _unfolded(document: Any, carrier: Intent) -> dict[str, Any]:
     for field, value in document.items():
         if field in _IN_METADATA:
             metadata[_IN_METADATA[field]] = value
-        elif field not in _NO_FIELDS and field not in _IGNORED:
+        elif field not in _NO_FIELDS:
             spec[field] = value
     namespace = carrier.fq_name[0]
     if metadata.setdefault("namespace", namespace) != namespace:

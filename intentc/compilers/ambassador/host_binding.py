@@ -63,14 +63,6 @@ def hosts_named(ctx: Context, hostname: str) -> list[HostBinding]:
     return sorted({binding for _, binding in ctx.contributions("hostname", hostname)}, key=lambda one: one.name)
 
 
-def fallback_host(namespace: str, tls: TLSSettings | None) -> HostBinding:
-    """The fallback Host, which serves everything on the Listeners of ``namespace`` while no Host exists
-    (docs/ambassador.md §4.5); it routes insecure requests."""
-    return HostBinding(
-        name="", hostname=ANY, insecure="Route", wants_tls=tls is not None, tls=tls, fallback_for=namespace
-    )
-
-
 _START, _END = "start", "end"
 
 

@@ -17,7 +17,7 @@ from intentc import Claim, Context, Fact, Intent
 from intentc.model.hostname_patterns import ANY
 
 from .host import check_secrets
-from .host_binding import HOSTS, HostBinding, fallback_host
+from .host_binding import HOSTS, HostBinding
 from .this_gateway import Unusable, ours, report_variables
 from .tls_context import TLSSettings, names
 
@@ -174,10 +174,14 @@ class ListenerIntent(Intent):
 
 
 def fallback(namespace: str, ctx: Context) -> HostBinding:
-    """The fallback Host on the Listeners of ``namespace``, while no Host exists."""
-    tls = TLSSettings(secret=f"{namespace}:{_FALLBACK}")
+    """The fallback Host, which serves everything on the Listeners of ``namespace`` while no Host exists
+    (docs/ambassador.md §4.5); it routes insecure requests."""
+    settings = TLSSettings(secret=f"{namespace}:{_FALLBACK}")
+    tls: TLSSettings | None = settings
     try:
-        check_secrets(ctx, tls)
+        check_secrets(ctx, settings)
     except Unusable:
-        return fallback_host(namespace, None)
-    return fallback_host(namespace, tls)
+        tls = None
+    return HostBinding(
+        name="", hostname=ANY, insecure="Route", wants_tls=tls is not None, tls=tls, fallback_for=namespace
+    )

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from intentc import Claim, Context, Fact, Intent, Name, Source, assign, refer
 
@@ -33,27 +32,19 @@ class RoutingPolicyIntent(Intent):
                         yield explained(ctx, claim, ((*reason, named) for reason in reasons))
 
 
-class _Place(NamedTuple):
-    """A routing instance of a chain, its service chain address, and why it is there."""
-
-    instance: str
-    address: str
-    reasons: Reasons
-
-
 class RouteAggregateIntent(Intent):
     kind = "route_aggregate"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         # It has one next hop, so of several chains the first one counts.
-        for place in self._places(ctx):
-            instance = Name("routing_instance", tuple(place.instance.split(":")))
-            yield explained(ctx, refer(self, instance), place.reasons)
-            yield explained(ctx, assign(self, "aggregate_route_nexthop", place.address), place.reasons)
+        for instance, address, reasons in self._places(ctx):
+            yield explained(ctx, refer(self, Name("routing_instance", tuple(instance.split(":")))), reasons)
+            yield explained(ctx, assign(self, "aggregate_route_nexthop", address), reasons)
             return
 
-    def _places(self, ctx: Context) -> Iterator[_Place]:
-        """By the services' names, then by the chains' uuids."""
+    def _places(self, ctx: Context) -> Iterator[tuple[str, str, Reasons]]:
+        """(routing instance of a chain, its service chain address, why it is there), by the services' names, then by
+        the chains' uuids."""
         routes = self.aggregate_route_entries.route
         version = version_of(routes[0]) if routes else 0
         if not version:
@@ -72,4 +63,4 @@ class RouteAggregateIntent(Intent):
                 address = addresses[0 if version == 4 else 1]
                 if address:
                     why = [(*reason, named, first) for reason in reasons]
-                    yield _Place(instance, address, why)
+                    yield instance, address, why

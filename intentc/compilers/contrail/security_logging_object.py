@@ -7,7 +7,7 @@ interfaces refer to are enforced by the data plane; nothing is compiled for thos
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from intentc import Claim, Context, Fact, Intent, Source, View, assign
 
@@ -17,27 +17,21 @@ ENTRIES = {"network_policy": "network_policy_entries", "security_group": "securi
 """Relation → the property with the rules of its targets."""
 
 
-class _Logged(NamedTuple):
-    """A rule that is logged one in ``rate`` times."""
-
-    rule_uuid: str
-    rate: int
-
-
 class SecurityLoggingObjectIntent(Intent):
     kind = "security_logging_object"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        reasons: dict[_Logged, list[tuple[Source, ...]]] = {}
+        # By (rule, logged one in how many times)
+        reasons: dict[tuple[str, int], list[tuple[Source, ...]]] = {}
         for relation, entries in ENTRIES.items():
             for target, attribute in self.reference_attributes(relation):
                 reference = Source.of(self, f"{relation}_refs[{':'.join(target.fq_name)}]")
                 for rule, rate, source in _rules(target, attribute, entries):
                     if rule:
-                        logged = _Logged(rule, rate or self.security_logging_object_rate)
+                        logged = (rule, rate or self.security_logging_object_rate)
                         reasons.setdefault(logged, []).append((reference, source))
         if reasons:
-            claim = assign(self, RULES, {"rule": [logged._asdict() for logged in reasons]})
+            claim = assign(self, RULES, {"rule": [{"rule_uuid": rule, "rate": rate} for rule, rate in reasons]})
             for position, found in enumerate(reasons.values()):
                 for sources in found:
                     ctx.because(claim, *sources, part=f"{RULES}.rule[{position}]")

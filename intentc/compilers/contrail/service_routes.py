@@ -39,7 +39,7 @@ class ServiceRoute(NamedTuple):
 
 
 class Route(NamedTuple):
-    """An entry of ``static_route_entries``, and why it is there."""
+    """An entry of a table, such as ``static_route_entries``, and why it is there."""
 
     entry: dict[str, Any]
     reasons: Reasons

@@ -21,6 +21,7 @@ from .route_target_sources import Reasons, explained
 from .route_targets import primary_name
 from .service_chain import STANDING
 from .service_ports import LEFT, RIGHT, Interface, attached, interfaces
+from .service_routes import Route
 from .sriov_port_group import port_group_facts
 
 FOR_PORTS = ("interface_route_table", "service_health_check")
@@ -87,11 +88,6 @@ ADDRESSES = {
 """The kinds of addresses of a port, in the table's order, with the property that holds the address."""
 
 
-class _Rule(NamedTuple):
-    entry: dict[str, Any]
-    reasons: Reasons
-
-
 def vrf_assign_table(port: View, ctx: Context) -> Iterator[Claim]:
     """The table of a left or right port of services, while chains need it."""
     side = port.virtual_machine_interface_properties.service_interface_type
@@ -105,7 +101,7 @@ def vrf_assign_table(port: View, ctx: Context) -> Iterator[Claim]:
     whole = [(*reason, stands) for rule in chained for reason in rule.reasons]
     rules = [
         *_address_rules(port, networks[0], whole),
-        *(_Rule(rule.entry, [(*r, stands) for r in rule.reasons]) for rule in chained),
+        *(Route(rule.entry, [(*r, stands) for r in rule.reasons]) for rule in chained),
     ]
     claim = assign(port, TABLE, {"vrf_assign_rule": [rule.entry for rule in rules]})
     for position, rule in enumerate(rules):
@@ -126,7 +122,7 @@ def _services(port: View) -> Iterator[tuple[str, Source]]:
     yield from found.items()
 
 
-def _address_rules(port: View, network: View, reasons: Reasons) -> Iterator[_Rule]:
+def _address_rules(port: View, network: View, reasons: Reasons) -> Iterator[Route]:
     """What the port itself sends stays in its network."""
     for kind, field in ADDRESSES.items():
         for resource in port.back_references(kind):
@@ -141,10 +137,10 @@ def _address_rules(port: View, network: View, reasons: Reasons) -> Iterator[_Rul
                 "dst_port": EVERY_PORT,
             }
             entry = {"match_condition": match, "routing_instance": ":".join(primary_name(network))}
-            yield _Rule(entry, [(*reason, Source.of(resource)) for reason in reasons])
+            yield Route(entry, [(*reason, Source.of(resource)) for reason in reasons])
 
 
-def _chain_rules(service: str, belongs: Source, side: str, network: View, ctx: Context) -> Iterator[_Rule]:
+def _chain_rules(service: str, belongs: Source, side: str, network: View, ctx: Context) -> Iterator[Route]:
     """The rules for the chains of the port's network through a service, except those that begin or end at the port."""
     name = ":".join(network.fq_name)
     for _, (chain, instances, is_transparent, why) in ctx.contributions(STANDING, service):
@@ -158,7 +154,7 @@ def _chain_rules(service: str, belongs: Source, side: str, network: View, ctx: C
             first, second = ({"start_port": start, "end_port": last} for start, last in ports)
             match = {"protocol": chain.protocol, "src_port": first, "dst_port": second}
             entry = {"match_condition": match, "routing_instance": instance, "ignore_acl": True}
-            yield _Rule(entry, list(reasons))
+            yield Route(entry, list(reasons))
 
 
 class VirtualMachineInterfaceIntent(Intent):

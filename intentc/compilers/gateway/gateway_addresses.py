@@ -5,7 +5,7 @@ given (docs/gateway.md §6).
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from .instance import ServiceType
@@ -43,29 +43,15 @@ def requested(given: Iterable[tuple[str, str]], publishing: ServiceType) -> Requ
             return Requested(fault="malformed", message=f"address {value!r} is no IP address")
         if address not in wanted:
             wanted.append(address)
-    return _for_load_balancer(wanted) if publishing == "LoadBalancerService" else _for_cluster(wanted)
-
-
-def _for_load_balancer(wanted: Sequence[str]) -> Requested:
-    surplus = wanted[1:]
-    if not surplus:
-        return Requested(tuple(wanted))
-    return Requested(
-        tuple(wanted[:1]), "surplus", f"a load balancer has one address; not assigned: {', '.join(surplus)}"
-    )
-
-
-def _for_cluster(wanted: Sequence[str]) -> Requested:
-    found: dict[int, str] = {}
-    surplus: list[str] = []
+    is_balancer = publishing == "LoadBalancerService"
+    assigned: dict[int, str] = {}
     for address in wanted:
-        if found.setdefault(ipaddress.ip_address(address).version, address) != address:
-            surplus.append(address)
-    assigned = tuple(found.values())
+        assigned.setdefault(0 if is_balancer else ipaddress.ip_address(address).version, address)
+    found, surplus = tuple(assigned.values()), [address for address in wanted if address not in assigned.values()]
     if not surplus:
-        return Requested(assigned)
-    message = f"a Service has one address of each family; not assigned: {', '.join(surplus)}"
-    return Requested(assigned, "surplus", message)
+        return Requested(found)
+    limit = "a load balancer has one address" if is_balancer else "a Service has one address of each family"
+    return Requested(found, "surplus", f"{limit}; not assigned: {', '.join(surplus)}")
 
 
 def missing(assigned: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:

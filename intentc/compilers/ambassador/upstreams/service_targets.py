@@ -22,16 +22,6 @@ class ServiceUrl(NamedTuple):
     host: str
     port: int
 
-    @property
-    def address(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-        """The host as an address, None if it is a name."""
-        return address(self.host)
-
-    @property
-    def unqualified(self) -> bool:
-        """Whether the host is only the name of a service, without a namespace."""
-        return "." not in self.host and ":" not in self.host and self.host != "localhost"
-
 
 def parse_service(text: str) -> ServiceUrl:
     """``text`` taken apart. Raises ``ValueError`` with what is wrong and what to write.

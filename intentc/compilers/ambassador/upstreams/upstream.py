@@ -169,7 +169,9 @@ def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
     context = "" if request.tls in ("", "true", "false") else request.tls
     tls = url.scheme == "https" or request.tls == "true" or bool(context)
     resolver = request.resolver or module.resolver or DEFAULT_RESOLVER
-    in_gateways = not url.unqualified or module.use_ambassador_namespace_for_service_resolution
+    # A host that is only the name of a service, without a namespace.
+    unqualified = "." not in url.host and ":" not in url.host and url.host != "localhost"
+    in_gateways = not unqualified or module.use_ambassador_namespace_for_service_resolution
     # The Module's policy applies only to upstreams with endpoints to choose from.
     balancer = request.load_balancer
     if balancer is None and not request.own_load_balancer and resolver != DEFAULT_RESOLVER:

@@ -51,10 +51,8 @@ def children(instance: Instance, observed: Observed) -> Iterator[Child]:
     """All objects of an instance that are to be claimed now, in the order of their phases. What the operator or the
     provisioner made for the same owner is taken over."""
     for child in _children(instance, observed):
-        if child.adopted_only:
-            yield child
-        else:
-            yield child._replace(adopts=formerly_made(instance, child.manifest["metadata"]["labels"]))
+        adopts = formerly_made(instance, child.manifest["metadata"]["labels"])
+        yield child if child.adopted_only else child._replace(adopts=adopts)
 
 
 def _children(instance: Instance, observed: Observed) -> Iterator[Child]:

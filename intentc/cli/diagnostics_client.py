@@ -2,8 +2,6 @@
 
 The compiler may be behind, not started, or stuck on a held intent; errors distinguish these. The engine defines what
 converged means. ``where`` in all functions: the section ``intentc.diagnostics``, with address, token and certificates.
-
-It asks the diagnostics.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 ``apply`` of a saved plan makes the plan again and carries it out. ``offline.preview`` defines what a plan is.
 
-It reads etcd, the API server, input files and NO_COLOR, and reports progress on stderr. Making a plan writes nothing to
-the live system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for ``apply``.
+Making a plan writes nothing to the live system. ``carry_out`` writes to the server of its client: the copy's for a
+plan, the live one for ``apply``.
 """
 
 from __future__ import annotations

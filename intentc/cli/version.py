@@ -3,8 +3,6 @@
 Why it exists: a version alone does not identify the code of a checkout, or of a wheel between two releases. A wheel
 contains the commit in a file, which ``hatch_build.py`` writes with the functions below; a checkout queries git. Else
 the commit is ``unknown``. This module imports only the standard library, since the build runs it by itself.
-
-It reads the package's metadata and files, and asks git in a checkout.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Why it exists: every question is paged, but a single resource may have 10,000 rules, or a text of a megabyte. This is
 the last bound, so that people and pages get an answer at once.
-
-Pure: values and a request in, a response out.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: metric names are an interface, so they are defined in one place, with the texts that
 ``docs/operating.md`` repeats; and the engine's own integers cost the hot path nothing. A key that the status lacks has
 no metric. Bridges define their own metrics.
-
-The figures are the engine's, and it changes none.
 """
 
 from __future__ import annotations

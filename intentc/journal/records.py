@@ -2,8 +2,6 @@
 
 The next process, people and `jq` read a file, so it must be complete in itself: it also says whose lines they are, and
 which of them a restored store made void. ``ring`` finds lines by the bytes that the functions here return.
-
-Pure: lines to text and back; names come from the functions that it gets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ A path names fields with dots and list elements in brackets (``spec.ports[80,TCP
 depends on the system that a document comes from, so each system passes its ``Rules``: of inspections
 (``inspection/differences.py``), of a cluster (``outgoing/owned_fields.py``), of files (``cli/transfer.py``), and of
 Azure (``bridges/azure/normalize.py``). Typed values are compared with ``==``, where they are used.
-
-Pure functions of values, which they don't change.
 """
 
 from __future__ import annotations

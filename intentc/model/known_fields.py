@@ -6,8 +6,6 @@ delete these. ``retained/known_fields.py`` keeps the names of declared fields in
 resources that have a lost field.
 
 Fields are paths with dots; lists add no step. Fields that compilers write are left out: they are written anew.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why here: the API server rejects what the compilers would hold, with the same nu
 is decoded: JSON decoders, and everything that traverses the values later, use the stack once per level, and a text of a
 few thousand brackets makes them fail. Every value from etcd and every request body is checked, so the check must cost
 next to nothing for valid ones. Callers decide how deep is too deep. ``evaluation/budget.py`` limits evaluations.
-
-Pure.
 """
 
 from __future__ import annotations

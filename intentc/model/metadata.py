@@ -3,8 +3,6 @@
 Why it exists: decoding, admission, planning and evaluations must agree on what is stored of a manifest's ``metadata``.
 Name, namespace and uid are not in it: they are the resource's ``fq_name`` and ``uuid``. ``manifest.py`` converts
 manifests; ``apiserver/admission/server_fields.py`` fills in what the server owns.
-
-Values and pure functions.
 """
 
 from __future__ import annotations

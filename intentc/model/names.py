@@ -3,8 +3,6 @@
 A resolver turns the text in a referring field into *wanted* values, and names the index of the target kind in which
 targets *offer* values. A link holds if they match. ``logic/cache/graph.py`` keeps the links; the schemas declare which
 kinds use which resolver.
-
-Values and pure functions.
 """
 
 from __future__ import annotations

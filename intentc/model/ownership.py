@@ -3,8 +3,6 @@ target's name, uuid or attribute (docs/engine.md §5.2, §5.5, §5.6).
 
 Mark and uuid are constant for the life of an object, so that a restart recognises its own work without any other state.
 Who *claims* an object now is never stored. ``planning/ownership.py`` decides whose a stored object is.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 ``described`` is never empty: several libraries raise exceptions without a text, and a message that ends in a colon
 helps nobody.
-
-Values and pure functions.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ A read is a small tuple, so that it hashes fast and hundreds of thousands are ch
 sort. Absence and the empty set are results like any other, under the same tuple. ``evaluation/context.py`` answers
 reads from the ``World`` and records them, ``logic/dependencies/read_index.py`` finds the readers of a read, and
 ``logic/changes.py`` the reads that a change affects.
-
-Pure functions and values.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ A kind declares a structured type for its field ``status``. Its *items* are cond
 and fields by path (``loadBalancer.ingress``). Several intents, compilers and other controllers each have items of their
 own, so an item is the unit of claims, merges and writes (docs/engine.md §5.8). ``planning/finalizers.py`` decides what
 is written; ``evaluation/status.py`` makes claims.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

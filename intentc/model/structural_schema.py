@@ -4,8 +4,6 @@ Why it exists: a CustomResourceDefinition has the schema and the columns, and ou
 A schema file declares columns by paths of the flat form; a manifest has these fields at other places. A cluster's
 resources have many fields that no compiler reads (most of a pod): kinds with ``opaque: true`` accept them and don't
 store them, since they would fill etcd, and change without a meaning.
-
-Pure functions of values, which they don't change.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A kind's structured types become ``msgspec`` structs (``types.py``) derived from ``Value``: every field has a default,
 so that missing, null, ``{}``, ``[]`` and zero are equal unless the schema declares another default (docs/engine.md
 §2.3), and two values are equal exactly if they mean the same. Nothing here knows a kind.
-
-Values and pure functions.
 """
 
 from __future__ import annotations

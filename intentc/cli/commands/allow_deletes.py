@@ -1,7 +1,4 @@
-"""``intentc allow-deletes``: approves a mass deletion that the running compiler, or the Kubernetes bridge, withholds.
-
-It reads the diagnostics, puts a directive into etcd, and prints.
-"""
+"""``intentc allow-deletes``: approves a mass deletion that the compiler, or the Kubernetes bridge, withholds."""
 
 from __future__ import annotations
 

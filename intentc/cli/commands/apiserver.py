@@ -1,7 +1,6 @@
 """``intentc apiserver``: runs the reference API server (the one in ``apiserver/``) alone, over an existing etcd.
 
-It runs ``apiserver`` until a signal ends it, with the users and the access policy of the configuration. Before, if
-TLS is enabled, it reads the configured certificates, to check them; it logs, and prints its URL on stdout.
+It has the users and the access policy of the configuration. Configured certificates are checked before it starts.
 """
 
 from __future__ import annotations

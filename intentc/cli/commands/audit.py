@@ -3,8 +3,7 @@
 It needs no running compiler, and does not disturb one. While a compiler is busy, it also shows that compiler's pending
 writes. The service runs the same command in a process of its own (``service/audits/process.py``).
 
-It reads etcd, and allocations from the API server; it prints, and changes neither. ``--beside-service`` lowers the
-process's priority, and a thread ends the process when its stdin closes.
+``--beside-service`` lowers the process's priority, and a thread ends the process when its stdin closes.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Why it exists: click prints its script through an environment variable; a command is easier to find. The group
 (``entry``) and the types of options and arguments complete the words.
-
-It prints.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Why it exists: users would not find the script inside an installed package. Only the script defines the rights of each
 process; the administrator of etcd runs it, with ``etcdctl``.
-
-It reads the script, and prints it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""``intentc get``: shows resources from the API server, or lists the kinds.
-
-It reads from the API server, or for the list of kinds the compilers' files, and prints.
-"""
+"""``intentc get``: shows resources from the API server, or lists the kinds."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 Why it exists: a version may be dropped from a schema once nothing is stored in it. Each resource is read and written by
 the API server, in one transaction, unless somebody is faster; its meaning stays the same, so nothing is compiled anew
 to another result. ``older_entries`` also serves ``check --live``; a second run finds the rest.
-
-It reads etcd, changes the API server's resources, and prints.
 """
 
 from __future__ import annotations

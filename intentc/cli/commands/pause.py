@@ -1,8 +1,4 @@
-"""``intentc pause`` and ``intentc resume``: hold an intent, or stop writes to an object, and end that.
-
-They read names from the API server, revisions and directives from etcd and status from the diagnostics, put a directive
-into etcd or delete it, and print.
-"""
+"""``intentc pause`` and ``intentc resume``: hold an intent, or stop writes to an object, and end that."""
 
 from __future__ import annotations
 

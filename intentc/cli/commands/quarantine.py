@@ -1,7 +1,4 @@
-"""``intentc quarantine``: lists what is held and why, retries it, or drops it.
-
-It reads the diagnostics, etcd and the API server, puts directives into etcd, and prints.
-"""
+"""``intentc quarantine``: lists what is held and why, retries it, or drops it."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ can put it back, onto an object that has the uuid that this mark gives (docs/eng
 this installation, under this name. Marks are read leniently and from etcd: an object with other unreadable fields can
 still be released, and only etcd returns revisions with the objects.
 
-They read etcd, change marks through the API server, delete nothing, and print. A second run continues with the rest.
-``release --all`` also gives up the claim on the path in etcd.
+They delete nothing. A second run continues with the rest. ``release --all`` also gives up the claim on the path in
+etcd.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 SIGTERM and SIGINT drain: no new write begins, those in flight may finish, then the process ends with exit code 0.
 SIGHUP reloads the configuration and the reaction maps.
-
-It runs ``service`` and ``diagnostics`` until a signal ends it. Around them it keeps the store, the connections to the
-API server and the crash marker's file open; it logs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """``intentc show``: prints views of the running compiler as tables: its outputs, and problems.
 
 ``compile --view`` prints the same views of its own outputs.
-
-It asks the diagnostics, and prints.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """``intentc xds``: serves the Envoy elements in etcd to Envoys.
 
-It runs ``bridges.xds`` and the diagnostics server next to it, on a port of its own, until a signal ends them. It reads
-configuration and certificates, opens the store and closes it, logs, and prints its address on stdout.
+It runs ``bridges.xds``, and the diagnostics server on a port of its own, until a signal ends them.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Why commands and no buttons in the quarantine: the pages are read-only, and a directive carries the name of the operator
 (``intentc.directives``).
-
-Pure: parameters, queries and answers in, template values out.
 """
 
 from __future__ import annotations

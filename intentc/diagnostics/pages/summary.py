@@ -4,8 +4,6 @@ Why it exists: ``/status`` has too many keys for a person. This module gives tho
 label, a tone, a hint and a link. A figure whose key is missing is a dash, unless its absence has a meaning (no audit:
 off; nobody else leads: alone; no count of what is quarantined: as many as are listed; at the top, no count of problems:
 0).
-
-Pure: a status in, template values out.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Why it exists: the pages use the same words as the commands and the JSON, and each word needs its explanation next to
 it.
-
-Values and pure functions.
 """
 
 from __future__ import annotations

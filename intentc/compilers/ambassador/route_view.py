@@ -142,8 +142,11 @@ def shares(
 
 def _rows(compiled: Compiled) -> Iterator[Row]:
     services, problems = services_of(compiled), problems_of(compiled)
-    before, reached = "", 0
-    for route, hostnames in _in_order(compiled.objects("envoy_route"), _Served(compiled)):
+    before, reached, served = "", 0, _Served(compiled)
+    descending = sorted(compiled.objects("envoy_route"), key=lambda route: str(route["sort_key"]), reverse=True)
+    found = ((route, served.hostnames(route)) for route in descending)
+    # By host name, then in Envoy's order.
+    for route, hostnames in sorted(found, key=lambda one: one[1][:1]):
         # Several routes of one name are adjacent; the fraction of each includes those before it.
         group = route["sort_key"].rpartition("\t")[0]
         first = reached if group == before else 0
@@ -177,12 +180,10 @@ class _Served:
         serves them. If none is left, these are the names of the route itself, and no request reaches it.
         """
         tables = [table.partition("|") for table in route["tables"]]
-        found = {self._narrower(scope, pattern) for scope, _, pattern in tables if scope or self._serves_all(pattern)}
+        there = [(scope, pattern) for scope, _, pattern in tables if scope or self._serves_all(pattern)]
+        asked = [(pattern, self._of_host.get(scope, pattern)) for scope, pattern in there]
+        found = {own if covers(pattern, own) else pattern for pattern, own in asked}
         return sorted(found or {pattern for _, _, pattern in tables})
-
-    def _narrower(self, scope: str, pattern: str) -> str:
-        own = self._of_host.get(scope, pattern)
-        return own if covers(pattern, own) else pattern
 
     def _serves_all(self, pattern: str) -> bool:
         """Whether a Host without a selector serves names that ``pattern`` covers."""
@@ -191,12 +192,6 @@ class _Served:
                 ANY in pattern and any(covers(pattern, domain) for domain in self._of_all)
             )
         return self._reached[pattern]
-
-
-def _in_order(routes: Iterable[Element], served: _Served) -> list[tuple[Element, list[str]]]:
-    """The routes with their host names; sorted by host name, then in Envoy's order."""
-    descending = sorted(routes, key=lambda route: str(route["sort_key"]), reverse=True)
-    return sorted(((route, served.hostnames(route)) for route in descending), key=lambda found: found[1][:1])
 
 
 def _match(route: Element) -> Row:

@@ -7,7 +7,7 @@ of AGIC that mean nothing here are accepted, so that its values can be copied.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -20,32 +20,26 @@ CLASS = "azure-application-gateway"
 TOTAL, PROHIBITED, MARKED = "total", "prohibited", "marked"
 
 
-class _Spelling(NamedTuple):
-    """``helm``, ``environment``: the names after ``appgw.``; empty if there is none."""
-
-    helm: str
-    environment: str = ""
-
-
-_SPELLINGS: Mapping[str, _Spelling] = {
-    "subscription": _Spelling("subscriptionId", "APPGW_SUBSCRIPTION_ID"),
-    "group": _Spelling("resourceGroup", "APPGW_RESOURCE_GROUP"),
-    "name": _Spelling("name", "APPGW_NAME"),
-    "gateway": _Spelling("applicationGatewayID", "APPGW_RESOURCE_ID"),
-    "namespaces": _Spelling("kubernetes.watchNamespace", "KUBERNETES_WATCHNAMESPACE"),
-    "private": _Spelling("usePrivateIP", "USE_PRIVATE_IP"),
-    "shared": _Spelling("shared", "APPGW_ENABLE_SHARED_APPGW"),
-    "prefix": _Spelling("subResourceNamePrefix", "APPGW_CONFIG_NAME_PREFIX"),
-    "controller": _Spelling("kubernetes.ingressClassResource.controllerValue", "INGRESS_CLASS_RESOURCE_CONTROLLER"),
-    "annotation": _Spelling("kubernetes.ingressClass", "INGRESS_CLASS"),
-    "with_classes": _Spelling("kubernetes.ingressClassResource.enabled", "INGRESS_CLASS_RESOURCE_ENABLED"),
-    "class_name": _Spelling("kubernetes.ingressClassResource.name", "INGRESS_CLASS_RESOURCE_NAME"),
-    "is_default": _Spelling("kubernetes.ingressClassResource.default", "INGRESS_CLASS_RESOURCE_DEFAULT"),
-    "ownership": _Spelling("ownership"),
-    "not_ready": _Spelling("not_ready_addresses"),
-    "prefix_matching": _Spelling("prefix_matching"),
-    "external_name": _Spelling("external_name"),
+_SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "subscription": ("subscriptionId", "APPGW_SUBSCRIPTION_ID"),
+    "group": ("resourceGroup", "APPGW_RESOURCE_GROUP"),
+    "name": ("name", "APPGW_NAME"),
+    "gateway": ("applicationGatewayID", "APPGW_RESOURCE_ID"),
+    "namespaces": ("kubernetes.watchNamespace", "KUBERNETES_WATCHNAMESPACE"),
+    "private": ("usePrivateIP", "USE_PRIVATE_IP"),
+    "shared": ("shared", "APPGW_ENABLE_SHARED_APPGW"),
+    "prefix": ("subResourceNamePrefix", "APPGW_CONFIG_NAME_PREFIX"),
+    "controller": ("kubernetes.ingressClassResource.controllerValue", "INGRESS_CLASS_RESOURCE_CONTROLLER"),
+    "annotation": ("kubernetes.ingressClass", "INGRESS_CLASS"),
+    "with_classes": ("kubernetes.ingressClassResource.enabled", "INGRESS_CLASS_RESOURCE_ENABLED"),
+    "class_name": ("kubernetes.ingressClassResource.name", "INGRESS_CLASS_RESOURCE_NAME"),
+    "is_default": ("kubernetes.ingressClassResource.default", "INGRESS_CLASS_RESOURCE_DEFAULT"),
+    "ownership": ("ownership",),
+    "not_ready": ("not_ready_addresses",),
+    "prefix_matching": ("prefix_matching",),
+    "external_name": ("external_name",),
 }
+"""Field → its names after ``appgw.``: that of the chart, then that of the environment if there is one."""
 _OF_THE_PUBLISHER = (
     "environment", "limits", "reconcilePeriodSeconds", "RECONCILE_PERIOD_SECONDS", "allow_foreign_removal",
     "armAuth.type", "armAuth.identityClientID", "armAuth.secretJSON", "AZURE_CLIENT_ID", "AZURE_AUTH_LOCATION",
@@ -60,7 +54,7 @@ _WITHOUT_EFFECT = (
 SETTINGS = sorted(
     f"appgw.{name}"
     for name in (
-        *(name for spelling in _SPELLINGS.values() for name in spelling if name),
+        *(name for spelling in _SPELLINGS.values() for name in spelling),
         *_OF_THE_PUBLISHER,
         *_WITHOUT_EFFECT,
     )
@@ -121,10 +115,9 @@ def settings(ctx: Context) -> Settings:
 
 def _given(ctx: Context, field: str) -> Any:
     for name in _SPELLINGS[field]:
-        if name:
-            found = ctx.setting(f"appgw.{name}", None)
-            if found not in (None, ""):
-                return found
+        found = ctx.setting(f"appgw.{name}", None)
+        if found not in (None, ""):
+            return found
     return None
 
 

@@ -7,8 +7,7 @@ the compiler deletes no route target without its mark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from intentc import Compiled, Overview, Row
 
@@ -33,7 +32,9 @@ def _rows(compiled: Compiled) -> Iterator[Row]:
     wanted = {entry.get("uuid") for entry in entries} | {":".join(entry.get("to") or ()) for entry in entries}
     for target in compiled.objects("route_target"):
         name = ":".join(target["fq_name"])
-        if not wanted & {name, target["uuid"]} and not _is_marked(target) and _is_left(name, system):
+        pairs = (target.get("annotations") or {}).get("key_value_pair") or ()
+        is_marked = any(pair.get("key") == _MARK for pair in pairs)
+        if not wanted & {name, target["uuid"]} and not is_marked and _is_left(name, system):
             yield {"name": name, "uuid": target["uuid"]}
 
 
@@ -43,11 +44,6 @@ def _is_left(name: str, system: int) -> bool:
     except ValueError:
         return False
     return is_automatic(target, system) and target.number not in _SEEDED
-
-
-def _is_marked(document: Mapping[str, Any]) -> bool:
-    pairs = (document.get("annotations") or {}).get("key_value_pair") or ()
-    return any(pair.get("key") == _MARK for pair in pairs)
 
 
 VIEWS = {

@@ -30,8 +30,11 @@ class MirroringServiceIntent(Intent):
         service = ctx.find("service_instance", tuple(self.name.split(":")))
         ports = _left_ports(service) if service is not None else []
         for port in ports[:1]:
+            # IPv6 if only its IPv6 address is primary, else IPv4 rather than IPv6.
+            versions = (6, 4) if primary_address(port, 6) and not primary_address(port, 4) else (4, 6)
+            address = next((address for version in versions if (address := service_address(port, version))), "")
             for network in port.references("virtual_network")[:1]:
-                yield Fact(DESTINATION, self.name, Analyzer(":".join(network.fq_name), _address(port)))
+                yield Fact(DESTINATION, self.name, Analyzer(":".join(network.fq_name), address))
 
 
 def _left_ports(service: View) -> list[View]:
@@ -42,12 +45,6 @@ def _left_ports(service: View) -> list[View]:
         for port in host.back_references("virtual_machine_interface")
         if port.virtual_machine_interface_properties.service_interface_type == LEFT
     ]
-
-
-def _address(port: View) -> str:
-    """The port's service address: IPv6 if only its IPv6 address is primary, else IPv4 rather than IPv6."""
-    versions = (6, 4) if primary_address(port, 6) and not primary_address(port, 4) else (4, 6)
-    return next((address for version in versions if (address := service_address(port, version))), "")
 
 
 MIRROR = "virtual_machine_interface_properties.interface_mirror"

@@ -101,7 +101,11 @@ def route(ctx: Context, members: list[GroupMember], name: str) -> Reasons:
     """
     written = [one for member in members for one in _written(member)]
     for some in sufficient(written, lambda some: name in _routes(some)):
-        yield (*(_place(member, 0) for member in some), *_selecting(some, name), *_crossed(ctx, some, name))
+        tables = _routes(list(some))[name][1]
+        scopes = dict.fromkeys(table.partition("|")[0] for table in tables)
+        selecting = (Source("host", scope) for scope in scopes if scope)
+        crossed = _crossed(ctx, tables) if some[0].match.authority_asked else ()
+        yield (*(_place(member, 0) for member in some), *selecting, *crossed)
 
 
 def leading_along(members: list[GroupMember], name: str, cluster: str) -> Reasons:
@@ -157,17 +161,10 @@ def _able(members: list[GroupMember], some: list[GroupMember]) -> list[GroupMemb
     return [one if id(one) in kept else msgspec.structs.replace(one, action=None) for one in members]
 
 
-def _selecting(members: tuple[GroupMember, ...], name: str) -> Sources:
-    scopes = (table.partition("|")[0] for table in _routes(list(members))[name][1])
-    return tuple(Source("host", scope) for scope in dict.fromkeys(scopes) if scope)
-
-
-def _crossed(ctx: Context, members: tuple[GroupMember, ...], name: str) -> Sources:
+def _crossed(ctx: Context, tables: tuple[str, ...]) -> Sources:
     """For each table that follows from a Host's wildcard (``host_binding.py``), the first such Host."""
-    if not members[0].match.authority_asked:
-        return ()
     found: list[Source] = []
-    for table in _routes(list(members))[name][1]:
+    for table in tables:
         scope, _, hostname = table.partition("|")
         hosts = hosts_named(ctx, hostname)
         there = sorted((one.kind, one.name) for one in hosts if one.scope == scope and one.name)
@@ -208,7 +205,7 @@ def route_parts(
     if said is None:
         return
     member, treatment = said
-    view = _view(ctx, member)
+    view = ctx.find("mapping", tuple(member.name.split(":", 1))) if member.kind == "mapping" else None
     for setting in _TREATMENT:
         if setting.part.rpartition(".")[2] in config.get("route", {}):
             default = _DEFAULTS.get(setting.attribute, getattr(Treatment(), setting.attribute))
@@ -244,8 +241,3 @@ def _said_by(found: Sharing, position: int) -> tuple[GroupMember, Treatment] | N
         if part is not None and (action.share, action.treatment) == (part.share, part.treatment)
     ]
     return (saying[0], part.treatment) if part is not None and len(saying) == 1 else None
-
-
-def _view(ctx: Context, member: GroupMember) -> View | None:
-    namespace, _, name = member.name.partition(":")
-    return ctx.find("mapping", (namespace, name)) if member.kind == "mapping" else None

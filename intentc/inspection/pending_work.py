@@ -30,9 +30,9 @@ def at(since: float) -> str:
     return datetime.fromtimestamp(since, UTC).strftime("%H:%M:%S UTC")
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str) -> str:
     """Format a count: ``1 write``, ``1,200 writes``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else one + 's'}"
 
 
 def work_left(live: Live, rates: Rates) -> Iterator[str]:

@@ -108,7 +108,7 @@ def _noting(way: str) -> Iterator[None]:
     nothing = "intentc.journal.Journal"
     with (
         patch("intentc.engine.evaluator.Entry", lambda **fields: None),
-        patch("intentc.engine.sender.written.Write", lambda **fields: None),
+        patch("intentc.engine.writes.Write", lambda **fields: None),
         patch(f"{nothing}.add", lambda self, line: None),
         patch(f"{nothing}.wrote", lambda self, line: None),
     ):

@@ -42,6 +42,9 @@ class Warrant(NamedTuple):
     fence: str | None
 
 
+_UNFENCED = Warrant(None)
+
+
 class Permission:
     """Granted while no reason withholds it, the watch is ready, and the leadership is certain. The last two apply only
     if required (``require_watch``, ``require_leadership``)."""
@@ -87,7 +90,7 @@ class Permission:
         if self._withheld_for or (self._watch is not None and not self._watch.ready):
             return None
         if self._fence is None:
-            return Warrant(None)
+            return _UNFENCED
         fence = self._fence()
         return Warrant(fence) if fence is not None else None
 

@@ -96,6 +96,10 @@ class Store:
         self._changed[operation.key] = None
         return Written(self.revision + 1)
 
+    def __len__(self) -> int:
+        """How many objects the compiler has written that are there."""
+        return len(self._values)
+
     def _put(self, key: Key, value: bytes) -> Written:
         self._values[key] = self._changed[key] = value
         return Written(self.revision + 1)

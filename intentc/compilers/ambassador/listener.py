@@ -85,11 +85,8 @@ def socket(listener: Any) -> Socket:
         value = getattr(listener, field)
         if not 0 <= value <= most:
             raise Unusable("Unusable", f"{field} {value} is not from 0 to {most}")
-    given = _STATISTICS.sub("_", listener.statsPrefix)
-    return Socket(
-        listener.port, layers, given or _statistics(layers, listener.port), listener.l7Depth,
-        listener.http2MaxConcurrentStreams,
-    )  # fmt: skip
+    statistics = _STATISTICS.sub("_", listener.statsPrefix) or _statistics(layers, listener.port)
+    return Socket(listener.port, layers, statistics, listener.l7Depth, listener.http2MaxConcurrentStreams)
 
 
 def open_listener(listener: Any, socket: Socket) -> OpenListener:

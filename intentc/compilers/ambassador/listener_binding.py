@@ -42,7 +42,7 @@ class ListenerBindingIntent(Intent):
         shares = _shares(contributed)
         shares.sort(key=lambda share: (rank(share.hostname), share.route_configuration))
         tcp = routes_of(ctx, str(socket.port))
-        if self._port_is_taken(ctx, socket, shares, tcp):
+        if self._port_is_taken(ctx, contributed, socket, shares, tcp):
             return
         taken = {route.host for route in tcp}
         free: list[ChainShare] = []
@@ -78,9 +78,10 @@ class ListenerBindingIntent(Intent):
             guards=asked,
         )
 
-    def _port_is_taken(self, ctx: Context, socket: Socket, shares: list[ChainShare], tcp: list[TCPRoute]) -> bool:
+    def _port_is_taken(
+        self, ctx: Context, contributed: list[Any], socket: Socket, shares: list[ChainShare], tcp: list[TCPRoute]
+    ) -> bool:
         """Whether another Listener holds this port; reports it, also on Hosts that only this Listener takes."""
-        contributed = [value for _, value in ctx.contributions("listener_binding", self.uuid)]
         best, holder = _rank(self.uuid, socket, contributed, bool(tcp)), self.uuid
         served: set[Source] = set()
         others: list[str] = []
@@ -130,14 +131,10 @@ class ListenerBindingIntent(Intent):
         return found + cleartext
 
     def _report_taken(self, ctx: Context, share: ChainShare) -> None:
+        message = f"connections for {share.hostname} on Listener {self.uuid} go to a TCPMapping of this port; use"
         for host in share.origins:
-            ctx.problem_on(
-                host.kind,
-                host.name,
-                "TakenByTCPMapping",
-                f"connections for {share.hostname} on Listener {self.uuid} go to a TCPMapping of this port; use "
-                "another port or another hostname for one of them",
-            )
+            hint = "another port or another hostname for one of them"
+            ctx.problem_on(host.kind, host.name, "TakenByTCPMapping", f"{message} {hint}")
 
     def _report_nothing(self, ctx: Context, socket: Socket) -> None:
         if "HTTP" in socket.layers:

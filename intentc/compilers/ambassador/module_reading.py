@@ -160,22 +160,15 @@ def _not_read(key: str) -> Finding:
 def _agreed(settings: ModuleSettings, findings: list[Finding]) -> ModuleSettings:
     """Adjusts settings that only make sense together."""
     if settings.ip_allow is not None and settings.ip_deny is not None:
-        findings.append(
-            Finding("ContradictingSettings", "config.ip_allow and config.ip_deny exclude each other; both are in force")
-        )
+        message = "config.ip_allow and config.ip_deny exclude each other; both are in force"
+        findings.append(Finding("ContradictingSettings", message))
     if not settings.enable_ipv4 and not settings.enable_ipv6:
-        findings.append(
-            Finding(
-                "ContradictingSettings",
-                "config.enable_ipv4 and config.enable_ipv6 are both false, and no upstream could be found; "
-                "enable_ipv4 is left out",
-            )
-        )
+        message = "config.enable_ipv4 and config.enable_ipv6 are both false, and no upstream could be found"
+        findings.append(Finding("ContradictingSettings", f"{message}; enable_ipv4 is left out"))
         settings = msgspec.structs.replace(settings, enable_ipv4=True)
     if settings.diagnostics.enabled and not settings.diagnostics.service:
-        findings.append(
-            Finding("NoEffect", "config.diagnostics: they have an address of their own; name a service to publish them")
-        )
+        message = "config.diagnostics: they have an address of their own; name a service to publish them"
+        findings.append(Finding("NoEffect", message))
     return _with_log_format(settings, findings)
 
 

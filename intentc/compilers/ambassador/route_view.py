@@ -72,7 +72,7 @@ def proxied(listener: Element) -> Iterator[tuple[Element, list[tuple[str, int]]]
     for chain in listener["config"]["filter_chains"]:
         filters = chain["filters"]
         # In a listener with many chains, equal filters are stored once, and chains hold their index
-        # (``envoy.listener.folded``).
+        # (``envoy.listeners.folded``).
         for one in listener["shared_filters"][filters] if isinstance(filters, int) else filters:
             if one["name"] == _TCP_PROXY:
                 yield chain, _clusters(one["typed_config"])

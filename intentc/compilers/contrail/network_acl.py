@@ -17,7 +17,7 @@ from .mirroring_service import DESTINATION, MIRRORING
 from .network_rules import AttachedPolicy, NetworkRules, TrailingRule, attached_policies, network_rules, trailing_rules
 from .policy_rules import Analyzer, ListRule
 from .route_target_sources import Reasons, explained
-from .service_chain import are_separated, chain_facts
+from .service_chain import TRANSLATING_CHAIN, chain_facts
 
 ATTACHED_NETWORK, KNOWN_NETWORK, MULTI_POLICY_NETWORK = "attached_network", "known_network", "multi_policy_network"
 """Facts: the networks that attach a policy, by its name; all, by their projects' and their own names; those with chains
@@ -67,7 +67,7 @@ class NetworkSurroundings:
         policies lie between them, and none of these ends with a service that translates addresses."""
         enabled = bool(self._view.multi_policy_service_chains_enabled)
         allowed = enabled and self._ctx.contributed(MULTI_POLICY_NETWORK, other)
-        return allowed and not are_separated(self.network, other, self._ctx)
+        return allowed and not self._ctx.contributed(TRANSLATING_CHAIN, "|".join(sorted((self.network, other))))
 
     def _names(self, kind: str, name: str) -> tuple[str, ...]:
         """The networks that contribute to a fact, by name."""

@@ -110,6 +110,8 @@ SHARING = "sharing_instance"
 """The fact that a network shares its own route target: (instance, import_export, reasons) for each instance."""
 
 TRANSLATING_CHAIN = "translating_chain"
+"""The fact that a chain between two networks (``a|b``, sorted) ends with a service that translates addresses, and so
+separates them."""
 
 STANDING = "standing_chain"
 """The fact that a chain leads through a service: (chain, names of its instances, whether the service is transparent,
@@ -131,11 +133,6 @@ def chain_facts(me: str, rules: NetworkRules) -> Iterator[Fact]:
             found.setdefault(origin.rule.chain, {}).setdefault((origin.policy, origin.position), keeps)
     for chain, ways in found.items():
         yield Fact(CHAIN, chain.uuid, (me, chain, next(iter(ways.values())), tuple(ways)))
-
-
-def are_separated(network: str, other: str, ctx: Context) -> bool:
-    """Whether a chain between two networks ends with a service that translates addresses, and so separates them."""
-    return ctx.contributed(TRANSLATING_CHAIN, "|".join(sorted((network, other))))
 
 
 class ServiceChainIntent(Intent):

@@ -5,7 +5,7 @@ Gateways of networking.x-k8s.io are candidates for the one instance of their nam
 ``config/schemas/gateway``, the reaction map is ``reactions/gateway.yml``.
 
 This package holds the intents, one file per kind (both versions of classes in one), and what they share.
-``gateway_class`` finds the parameters that users set, ``listeners`` what a Gateway wants; both together become an
+``gateway_class`` finds the parameters that users set, ``gateway_listeners`` what a Gateway wants; both become an
 ``Instance`` (``instance.py``), the typed value that stands between the two halves. ``contenders`` decides who of
 several has a namespace, and an object. ``children`` turns an ``Instance`` into the objects of a cluster; ``running``
 reads what became of them. ``restarts`` says what a plan means for what runs.

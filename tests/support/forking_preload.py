@@ -7,7 +7,9 @@ import importlib
 import pkgutil
 
 import intentc
+from intentc.loading import load_schema
 from intentc.loading.configuration.reading import load
+from intentc.logic.dependencies.check import findings
 from intentc.plugins import find_compilers, installed, load_all
 
 _LOADED_WHEN_USED = (
@@ -25,6 +27,9 @@ for module in pkgutil.walk_packages(intentc.__path__, "intentc."):
 for name in _LOADED_WHEN_USED:
     importlib.import_module(name)
 installed(load(None, {}).configuration)
-load_all(find_compilers(["ambassador"]))  # what isn't the default
+for compiler in ("ambassador", "appgw", "gateway", "contrail"):  # one after the other: each one's files are read once
+    loaded = load_all(find_compilers([compiler]))
+    load_schema(compiler, apart=True)  # that of an API server
+findings(loaded.reactions, loaded.schema)  # imports networkx
 gc.collect()
 gc.freeze()

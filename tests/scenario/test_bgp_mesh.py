@@ -88,7 +88,6 @@ async def test_a_full_mesh_becomes_a_star_and_a_full_mesh_again(mesh: Mesh) -> N
     await mesh.check(r1="r2 r3", r2="r1 r3", r3="r1 r2")
 
 
-@pytest.mark.also_live
 async def test_another_reflector_is_the_centre_of_another_star(mesh: Mesh) -> None:
     """full_mesh_with_rr_change (docs/contrail.md E.3)"""
     for name in ("r1", "r2", "r3"):
@@ -211,7 +210,6 @@ async def test_a_repeatedly_created_link_that_the_mesh_does_not_want_is_contende
     assert problem.name.endswith(":r1") and "r2]" in problem.message and "r3]" not in problem.message
 
 
-@pytest.mark.also_live
 async def test_a_fabric_makes_its_routers_members_and_keeps_reflectors_to_itself(mesh: Mesh) -> None:
     """ibgp fabric: phy_rtr_to_bgp_rtr_dependency (docs/contrail.md E.3)"""
     for number in (1, 2):
@@ -238,7 +236,6 @@ async def test_a_fabric_makes_its_routers_members_and_keeps_reflectors_to_itself
     await mesh.check(leaf1="", spine1="")
 
 
-@pytest.mark.also_live
 async def test_each_sub_cluster_has_a_mesh_of_its_own(mesh: Mesh) -> None:
     """ibgp_auto_mesh_sub (docs/contrail.md E.3)"""
     server = mesh.system.offline.server

@@ -103,7 +103,6 @@ async def service(system: ContrailSystem) -> Service:
     return await Service(system).begin()
 
 
-@pytest.mark.also_live
 async def test_a_service_gives_its_interface_a_client_and_takes_it_away(service: Service) -> None:
     """docs/contrail.md ★25"""
     await service.create("p1")
@@ -184,7 +183,6 @@ async def test_an_interface_that_moves_gets_another_client_with_a_port_of_its_ow
     await service.check()
 
 
-@pytest.mark.also_live
 async def test_a_shared_service_has_one_client_for_all_interfaces(service: Service) -> None:
     """bgpaas_shared (docs/contrail.md E.3)"""
     await service.create("p1", bgpaas_shared=True, bgpaas_ip_address="1.1.1.1")

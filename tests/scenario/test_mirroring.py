@@ -70,7 +70,6 @@ async def check(system: ContrailSystem) -> None:
 
 
 @pytest.mark.parametrize("first", ["rules", "analyzer"])
-@pytest.mark.also_live
 async def test_an_analyzer_is_linked_and_named_with_its_address_in_any_order(
     system: ContrailSystem, first: str
 ) -> None:

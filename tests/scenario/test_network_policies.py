@@ -32,7 +32,6 @@ async def write_policy(system: ContrailSystem, name: str, *rules: dict[str, Any]
         await system.create("network_policy", f"blue:{name}", network_policy_entries=policy(*rules))
 
 
-@pytest.mark.also_live
 async def test_two_networks_with_one_policy_are_linked_until_they_detach_it(system: ContrailSystem) -> None:
     """docs/contrail.md ★10"""
     before = await system.owned()
@@ -56,7 +55,6 @@ async def test_two_networks_with_one_policy_are_linked_until_they_detach_it(syst
     assert sorted(await system.owned()) == sorted(before)
 
 
-@pytest.mark.also_live
 async def test_two_networks_are_linked_while_the_policies_of_both_pass(system: ContrailSystem) -> None:
     """docs/contrail.md ★11"""
     await write_policy(system, "p1", rule("vn1", "vn2"))
@@ -73,7 +71,6 @@ async def test_two_networks_are_linked_while_the_policies_of_both_pass(system: C
     await system.check()
 
 
-@pytest.mark.also_live
 async def test_a_network_joins_and_leaves_a_policy_that_a_rule_names(system: ContrailSystem) -> None:
     """docs/contrail.md ★12"""
     await write_policy(system, "p2")
@@ -93,7 +90,6 @@ async def test_a_network_joins_and_leaves_a_policy_that_a_rule_names(system: Con
     await system.check()
 
 
-@pytest.mark.also_live
 async def test_icmp_to_a_subnet_of_a_network(system: ContrailSystem) -> None:
     """docs/contrail.md ★14"""
     await network(system, "vn2")
@@ -105,7 +101,6 @@ async def test_icmp_to_a_subnet_of_a_network(system: ContrailSystem) -> None:
     assert await links(system) == {}
 
 
-@pytest.mark.also_live
 async def test_networks_linked_with_the_provider_network_deny_it(system: ContrailSystem) -> None:
     """docs/contrail.md ★15"""
     fabric = {"to": ["default-domain", "default-project", "ip-fabric"]}

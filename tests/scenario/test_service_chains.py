@@ -189,7 +189,6 @@ async def test_another_port_tuple_takes_over_and_the_last_one_deletes_the_chain(
     await chains.check()
 
 
-@pytest.mark.also_live
 async def test_a_service_dropped_from_a_rule_makes_another_chain(chains: Chains) -> None:
     """multi_service_policy (docs/contrail.md E.3)"""
     await chains.everything()
@@ -208,7 +207,6 @@ async def test_a_service_dropped_from_a_rule_makes_another_chain(chains: Chains)
     await chains.check()
 
 
-@pytest.mark.also_live
 async def test_a_rule_from_any_network_makes_a_chain_for_each(chains: Chains) -> None:
     """docs/contrail.md ★S2"""
     await chains.everything()
@@ -226,7 +224,6 @@ async def test_a_rule_from_any_network_makes_a_chain_for_each(chains: Chains) ->
     await chains.check()
 
 
-@pytest.mark.also_live
 async def test_the_flag_for_several_policies_swaps_links_and_imports(chains: Chains) -> None:
     """multi_policy_service_chain (docs/contrail.md E.3)"""
     await chains.everything()
@@ -245,7 +242,6 @@ async def test_the_flag_for_several_policies_swaps_links_and_imports(chains: Cha
     await chains.check()
 
 
-@pytest.mark.also_live
 async def test_transit_exports_the_networks_own_target(chains: Chains) -> None:
     """transit_vn (docs/contrail.md E.3)"""
     await chains.everything()
@@ -299,7 +295,6 @@ async def test_a_chain_survives_a_restart_and_what_ended_meanwhile_goes(chains: 
     await again.check()
 
 
-@pytest.mark.also_live
 async def test_ports_inside_a_chain_have_tables_that_follow_their_addresses(chains: Chains) -> None:
     """docs/contrail.md D.8.8"""
 
@@ -333,7 +328,6 @@ async def test_ports_inside_a_chain_have_tables_that_follow_their_addresses(chai
     await chains.check()
 
 
-@pytest.mark.also_live
 async def test_networks_that_are_deleted_take_their_chains_along(chains: Chains) -> None:
     """service_policy_delete_vns_deletes_scs (docs/contrail.md E.3)"""
     await chains.everything()

@@ -87,8 +87,6 @@ async def clear(system: ContrailSystem) -> Clear:
     return found
 
 
-@pytest.mark.also_live
-@pytest.mark.also_live
 async def test_addresses_and_vlans_last_as_long_as_the_chain(clear: Clear) -> None:
     """multi_service_policy (docs/contrail.md E.3)"""
     for name in ("s1", "s2", "s3"):
@@ -161,7 +159,6 @@ async def test_a_chain_is_the_same_in_any_order_of_arrival(clear: Clear, order: 
     await clear.check()
 
 
-@pytest.mark.also_live
 @pytest.mark.also_live
 async def test_a_chain_survives_a_restart_and_what_ended_meanwhile_is_deleted(clear: Clear) -> None:
     await clear.service("s1", "t1")

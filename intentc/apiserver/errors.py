@@ -1,8 +1,8 @@
 """Defines the errors of the API server, how each API answers them, and how failures of the store become such errors.
 
 Why it exists: rules raise these far below HTTP, and each entry point (HTTP, in process) reports them in its own form.
-The message is for people: it names the kind, field or key, and what to do next. ``kubernetes/failures.py`` has errors
-that only the Kubernetes-compatible API raises.
+The message is for people: it names the kind, field or key, and what to do next. ``kubernetes/status_errors.py`` has
+errors that only the Kubernetes-compatible API raises.
 
 ``within`` and ``of`` add to an error which item and field it is about.
 """

@@ -20,9 +20,7 @@ from ..authorization import READ, Caller, Operation
 from ..draft import Draft
 from ..errors import NotFound
 from ..service import ApiServer
-from .applying import APPLY, UPDATE, Owner, apply, updated
 from .catalog import Catalog, Offered
-from .failures import Answered, Invalid, deleted, rejections
 from .options import DeleteOptions, WriteOptions
 from .received import (
     applied_configuration,
@@ -33,6 +31,7 @@ from .received import (
     with_encoded_data,
     with_generated_name,
 )
+from .server_side_apply import APPLY, UPDATE, Owner, apply, updated
 from .shown import (
     Kept,
     Manifest,
@@ -45,6 +44,7 @@ from .shown import (
     stage_kept,
     with_server_fields,
 )
+from .status_errors import Answered, Invalid, deleted, rejections
 
 _LETTERS = string.ascii_lowercase + string.digits
 _RANDOM = 5

@@ -3,7 +3,8 @@
 Why it exists: a manager owns the fields that it applied. Objects are owned field by field; who makes an object, or a
 list with keys, by an update owns that, too (``objects_of``). A list is merged, and owned, whole, unless its ``Forms``
 say that its elements have a key, or are a set: strategic merge patches and server-side apply need this, and a schema
-file does not say it. ``applying`` decides who owns what; here the values at paths are found and removed for it.
+file does not say it. ``server_side_apply`` decides who owns what; here the values at paths are found and removed for
+it.
 
 A path is a tuple of steps: ``f:name`` of a field, ``k:{"name":"web"}`` of an element with keys, ``v:"x"`` of a set's
 element, as in Kubernetes' ``FieldsV1``.

@@ -18,9 +18,9 @@ from ..errors import Malformed, from_store
 from ..permissions import Access
 from ..service import ApiServer
 from .catalog import Offered
-from .failures import Answered, Expired
 from .options import ListOptions, Position, Selector, continuation
 from .shown import Kept, Manifest, decode_kept, manifest, with_kept
+from .status_errors import Answered, Expired
 
 _FOR_ANSWERS = 500
 """Resources whose ``managedFields`` a list shows; larger lists are for programs, which don't read them."""

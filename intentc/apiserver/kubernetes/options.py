@@ -19,7 +19,7 @@ from intentc.loading.bodies import read_json
 from ..errors import BadRequest, shortened
 from ..integers import LARGEST
 from ..requests import decode, flag, number
-from .failures import wrong_option
+from .status_errors import wrong_option
 
 _LARGEST_PAGE = 10_000
 _LONGEST_NAME = 128

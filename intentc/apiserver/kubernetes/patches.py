@@ -15,8 +15,8 @@ from typing import Any
 from intentc.model.limits import is_deeper
 
 from ..errors import BadRequest, TooLarge, shortened
-from .failures import Answered
 from .fieldsets import Forms, ListForm, comparable
+from .status_errors import Answered
 
 MERGE = "application/merge-patch+json"
 JSON = "application/json-patch+json"

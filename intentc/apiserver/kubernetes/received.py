@@ -28,8 +28,8 @@ from intentc.model.types import FieldSpec
 from ..admission.fields import METADATA_FIELDS, is_name, no_name
 from ..errors import BadRequest, shortened
 from .catalog import Offered
-from .failures import Answered, Invalid
 from .shown import Manifest
+from .status_errors import Answered, Invalid
 
 _LONGEST_WORD = 63
 _WORD = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)")

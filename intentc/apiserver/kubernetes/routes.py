@@ -35,11 +35,11 @@ from ..threads import Threads
 from . import discovery, openapi, patches, tables
 from .api import Edit, KubernetesApi, Place, Written
 from .catalog import Offered
-from .failures import Answered, failure
 from .lists import Listed, find, with_all_kept
 from .options import DeleteOptions, delete_options, list_options, watch_options, write_options
 from .received import warnings
 from .shown import Manifest
+from .status_errors import Answered, failure
 from .watches import EventStream, Places, Watching
 
 _JSON = "application/json"

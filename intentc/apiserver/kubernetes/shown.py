@@ -18,9 +18,9 @@ from intentc.model.manifest import WHOLE_COPY, flattened, manifest_of
 
 from ..documents import Document, decode_entry, encode
 from ..draft import Draft
-from .applying import Entry, read_entries, shown_entries
 from .catalog import Offered
-from .failures import Answered, Invalid
+from .server_side_apply import Entry, read_entries, shown_entries
+from .status_errors import Answered, Invalid
 
 
 class Kept(NamedTuple):

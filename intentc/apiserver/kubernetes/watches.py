@@ -40,10 +40,10 @@ from ..permissions import Access
 from ..threads import Threads
 from . import tables
 from .catalog import Offered
-from .failures import Expired, failure
 from .lists import find, is_shown, selects
 from .options import ListOptions, WatchOptions
 from .shown import Manifest, manifest
+from .status_errors import Expired, failure
 
 MOST = 512
 """Watches of a server, if the process may open enough files."""

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from intentc.apiserver.kubernetes.applying import UPDATE, Entry, Owner, updated
+from intentc.apiserver.kubernetes.server_side_apply import UPDATE, Entry, Owner, updated
 from intentc.loading.kubeconfig import ClusterAccess
 
 from .writes import NOW, carried_out, no_lists

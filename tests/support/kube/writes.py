@@ -1,6 +1,6 @@
 """The writes of the small Kubernetes API server: apply, merge patches, create, delete, with ownership of fields.
 
-Fields are owned by the same functions as on our own API server (``apiserver/kubernetes/applying.py``).
+Fields are owned by the same functions as on our own API server (``apiserver/kubernetes/server_side_apply.py``).
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from intentc.apiserver.kubernetes.applying import APPLY, Owner, apply
-from intentc.apiserver.kubernetes.failures import Answered
+from intentc.apiserver.kubernetes.server_side_apply import APPLY, Owner, apply
+from intentc.apiserver.kubernetes.status_errors import Answered
 
 if TYPE_CHECKING:
     from .fake_cluster import FakeCluster

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.errors import TooLarge
-from intentc.apiserver.kubernetes.applying import Owner, apply, merged, updated
 from intentc.apiserver.kubernetes.catalog import Catalog
-from intentc.apiserver.kubernetes.failures import Answered
 from intentc.apiserver.kubernetes.fieldsets import built_in
 from intentc.apiserver.kubernetes.patches import MOST_OPERATIONS, patched, strategic
 from intentc.apiserver.kubernetes.received import validated
+from intentc.apiserver.kubernetes.server_side_apply import Owner, apply, merged, updated
+from intentc.apiserver.kubernetes.status_errors import Answered
 from intentc.loading import load_schema
 
 NOW = "2026-11-24T09:00:00Z"

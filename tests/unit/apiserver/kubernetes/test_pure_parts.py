@@ -9,10 +9,10 @@ import pytest
 
 from intentc.apiserver.errors import BadRequest
 from intentc.apiserver.kubernetes import patches
-from intentc.apiserver.kubernetes.applying import Entry, Owner, apply, read_entries, shown_entries, updated
-from intentc.apiserver.kubernetes.failures import Answered
 from intentc.apiserver.kubernetes.fieldsets import built_in, custom, fields_of, from_json, to_json
 from intentc.apiserver.kubernetes.options import selector
+from intentc.apiserver.kubernetes.server_side_apply import Entry, Owner, apply, read_entries, shown_entries, updated
+from intentc.apiserver.kubernetes.status_errors import Answered
 from intentc.apiserver.kubernetes.tables import age, wanted
 
 NOW = "2026-11-23T09:00:00Z"

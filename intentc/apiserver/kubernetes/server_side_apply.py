@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .failures import Answered
 from .fieldsets import (
     Fields,
     Forms,
@@ -26,6 +25,7 @@ from .fieldsets import (
     to_json,
     without,
 )
+from .status_errors import Answered
 
 APPLY, UPDATE = "Apply", "Update"
 _TOP = frozenset({("f:metadata",)})

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx2
 import pytest
 
-from intentc.bridges.kubernetes.discovery import manifest_kind, mirrored_kinds
+from intentc.bridges.kubernetes.rest_mapping import manifest_kind, mirrored_kinds
 from intentc.cli.commands.crds import definitions
 from intentc.loading import load_schema
 from intentc.loading.configuration import Configuration

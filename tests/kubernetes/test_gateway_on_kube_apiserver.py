@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from intentc.bridges.kubernetes.cluster import Cluster
-from intentc.bridges.kubernetes.discovery import manifest_kind, mirrored_kinds
+from intentc.bridges.kubernetes.rest_mapping import manifest_kind, mirrored_kinds
 from intentc.bridges.kubernetes.serving import Bridge, Settings
 from intentc.bridges.process import running
 from intentc.loading.configuration import Configuration

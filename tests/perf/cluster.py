@@ -20,7 +20,7 @@ import httpx2
 import msgspec
 
 from intentc.bridges.kubernetes.cluster import Cluster
-from intentc.bridges.kubernetes.discovery import mirrored_kinds
+from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
 from intentc.bridges.kubernetes.serving import Bridge, Settings
 from intentc.bridges.process import running
 from intentc.cli.connecting import api_server

@@ -16,7 +16,7 @@ import anyio
 from intentc.apiserver.app import create_app
 from intentc.apiserver.service import ApiServer
 from intentc.bridges.kubernetes.cluster import Cluster
-from intentc.bridges.kubernetes.discovery import mirrored_kinds
+from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
 from intentc.bridges.kubernetes.serving import Bridge, Settings
 from intentc.bridges.process import running
 from intentc.loading.kubeconfig import ClusterAccess

@@ -18,9 +18,9 @@ from intentc.directives import AllowDeletes, Book
 from intentc.reconcile.failures import Denied
 
 from .cluster import Cluster
-from .discovery import IDENTIFYING_NAMESPACE, identity
 from .kind_watcher import KindTask
 from .mirror import Mirror
+from .rest_mapping import IDENTIFYING_NAMESPACE, identity
 
 
 class ClusterIdentity:

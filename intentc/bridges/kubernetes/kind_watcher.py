@@ -24,8 +24,8 @@ from intentc.reconcile.backoff import Backoff, Retries
 from intentc.reconcile.failures import Denied, Expired, Failure, Unavailable
 
 from .cluster import Cluster, NotServed, TooLarge
-from .discovery import ManifestKind, Served, find
 from .informer import Finding, Informer, ListPage, Probe, Watch
+from .rest_mapping import ManifestKind, Served, find
 from .wire import Lines, Unreadable, decode_event, decode_page
 
 _LOG = logging.getLogger(__name__)

@@ -16,10 +16,10 @@ from anyio.abc import TaskGroup
 from intentc.outgoing import INSTALLATION_LABEL
 
 from .cluster import Cluster
-from .discovery import ManifestKind, Served
 from .informer import Finding
 from .kind_watcher import KindWatcher, Phase
 from .made_objects import GroupVersionKind
+from .rest_mapping import ManifestKind, Served
 
 
 class Readiness(Enum):

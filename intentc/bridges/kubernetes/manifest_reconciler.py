@@ -27,7 +27,7 @@ from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Unav
 from . import applying
 from .applying import NotAsExpected, words_of
 from .cluster import Cluster, NotServed
-from .events import Events
+from .event_recorder import Events
 from .fenced_writer import FencedService
 from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness

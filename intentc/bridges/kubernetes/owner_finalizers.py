@@ -21,7 +21,7 @@ from intentc.reconcile import Loop, open_while
 from intentc.reconcile.failures import Conflict, Failure, Rejected
 
 from .cluster import DENIED, Cluster, NotServed
-from .discovery import Served
+from .rest_mapping import Served
 from .wire import UNUSABLE, Identity
 
 _LOG = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ reported, and those that had an Event. An Event that the cluster denies has a ba
 others. A namespace that denied 50 in a row waits as a whole.
 
 State: the present problems with what became of their Events, and namespaces, since this process leads; what is left of
-the limit, and pauses. It writes to the cluster, by ``events``.
+the limit, and pauses. It writes to the cluster, by ``event_recorder``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from intentc.model import Key
 from intentc.reconcile import Loop, RequeueAfter
 from intentc.reconcile.backoff import Backoff
 
-from .events import Events, Regarding, Result
+from .event_recorder import Events, Regarding, Result
 
 _MOST = 100
 """Events of this sort in ``_SECONDS``."""

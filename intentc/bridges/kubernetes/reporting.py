@@ -23,7 +23,7 @@ from intentc.reconcile import Loop, open_while
 from intentc.reconcile.failures import Conflict, Failure, Rejected
 
 from .cluster import DENIED, Cluster, NotServed
-from .discovery import Served
+from .rest_mapping import Served
 from .status_patch import MANAGER, DesiredStatus, Live, desired_status_of, live_of, status_patch
 from .wire import UNUSABLE
 

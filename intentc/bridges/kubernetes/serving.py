@@ -35,8 +35,7 @@ from .cluster import Cluster
 from .cluster_identity import Approvals, ClusterIdentity
 from .compiled_problems import CompiledProblems
 from .copy_writer import CopyWriter
-from .discovery import Served, manifest_kind
-from .events import Events, Regarding
+from .event_recorder import Events, Regarding
 from .fenced_writer import FencedService
 from .informer import Complete, Deleted, Finding, Put
 from .kind_watcher import KindTask, KindWatcher, Phase
@@ -49,6 +48,7 @@ from .owner_finalizers import OwnerFinalizers
 from .problem_events import Note, Notes, ProblemEvents
 from .projection import Projector
 from .reporting import Reporter
+from .rest_mapping import Served, manifest_kind
 from .status import metrics, status_of
 from .stored_manifests import FOLLOWED
 from .wire import UNUSABLE

@@ -35,8 +35,8 @@ async def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     stand by. SIGTERM ends it with exit code 0.
     """
     from intentc.bridges.kubernetes.cluster import Cluster
-    from intentc.bridges.kubernetes.discovery import mirrored_kinds
     from intentc.bridges.kubernetes.mirror import DeleteLimits
+    from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
     from intentc.bridges.kubernetes.serving import Bridge, Settings
     from intentc.bridges.process import running
     from intentc.plugins import declared

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from intentc.bridges.kubernetes.discovery import IDENTIFYING_NAMESPACE
+from intentc.bridges.kubernetes.rest_mapping import IDENTIFYING_NAMESPACE
 from intentc.model import Kind
 from intentc.model.manifest import CORE
 

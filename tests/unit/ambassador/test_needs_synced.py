@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.bridges.kubernetes.discovery import mirrored_kinds
+from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
 from intentc.compilers.ambassador import compiler
 from intentc.loading.configuration.sections import Kubernetes
 from intentc.loading.configuration.values import FilePath

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from intentc.bridges.kubernetes.discovery import mirrored_kinds
+from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
 from intentc.compilers.appgw import compiler
 from intentc.loading.schemas import load_schema
 

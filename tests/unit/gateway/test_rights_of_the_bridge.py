@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import yaml
 
-from intentc.bridges.kubernetes.discovery import mirrored_kinds
+from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
 from intentc.compilers.gateway import compiler
 from intentc.compilers.gateway.children import MADE_KINDS, children
 from intentc.compilers.gateway.children.rbac import (

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.bridges.kubernetes.discovery import Served
 from intentc.bridges.kubernetes.owner_finalizers import OwnerFinalizers
 from intentc.bridges.kubernetes.reporting import Reporter
+from intentc.bridges.kubernetes.rest_mapping import Served
 from intentc.bridges.kubernetes.wire import Identity
 from intentc.loading.schemas import load_schema
 from intentc.model import Key

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from intentc.bridges.kubernetes.cluster import Cluster
-from intentc.bridges.kubernetes.discovery import mirrored_kinds
+from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
 from intentc.bridges.kubernetes.serving import Bridge, Settings
 from intentc.bridges.process import running
 from intentc.loading.schemas import load_schema

@@ -13,9 +13,9 @@ import pytest
 
 from intentc.bridges.kubernetes import cluster as cluster_module
 from intentc.bridges.kubernetes.cluster import Cluster, TooLarge
-from intentc.bridges.kubernetes.discovery import ManifestKind
 from intentc.bridges.kubernetes.informer import Finding, Informer, ListPage
 from intentc.bridges.kubernetes.kind_watcher import KindWatcher, Phase
+from intentc.bridges.kubernetes.rest_mapping import ManifestKind
 from intentc.bridges.kubernetes.wire import Lines, Unreadable, decode_page, newer
 from intentc.loading.kubeconfig import ClusterAccess
 from intentc.reconcile.failures import Failure, Unavailable

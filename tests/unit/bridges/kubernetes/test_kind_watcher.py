@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from intentc.bridges.kubernetes.cluster import Cluster
-from intentc.bridges.kubernetes.discovery import ManifestKind, identity
 from intentc.bridges.kubernetes.informer import Complete, Deleted, Finding, Put
 from intentc.bridges.kubernetes.kind_watcher import KindWatcher, Phase
+from intentc.bridges.kubernetes.rest_mapping import ManifestKind, identity
 from intentc.bridges.kubernetes.wire import Identity
 from intentc.reconcile.backoff import Backoff, Retries
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster

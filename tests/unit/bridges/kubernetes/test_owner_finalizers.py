@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from pytest_mock import MockerFixture
 
-from intentc.bridges.kubernetes.discovery import Served
 from intentc.bridges.kubernetes.owner_finalizers import OwnerFinalizers
+from intentc.bridges.kubernetes.rest_mapping import Served
 from intentc.bridges.kubernetes.wire import Identity
 from intentc.model import Key
 from intentc.reconcile.failures import Rejected

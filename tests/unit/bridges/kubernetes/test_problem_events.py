@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.kubernetes.events import Regarding, Result
+from intentc.bridges.kubernetes.event_recorder import Regarding, Result
 from intentc.bridges.kubernetes.problem_events import Note, Notes, ProblemEvents
 from intentc.bridges.kubernetes.wire import Identity
 from intentc.model import Key

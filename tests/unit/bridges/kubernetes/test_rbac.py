@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from intentc.bridges.kubernetes.discovery import manifest_kind, mirrored_kinds
+from intentc.bridges.kubernetes.rest_mapping import manifest_kind, mirrored_kinds
 from intentc.loading.schemas import load_schema
 from tests.support.app_system import LOADED
 from tests.support.kube.rights import Right, rights, rules_of

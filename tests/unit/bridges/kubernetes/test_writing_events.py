@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.kubernetes.events import Events, Regarding, Result
+from intentc.bridges.kubernetes.event_recorder import Events, Regarding, Result
 from intentc.bridges.kubernetes.wire import Identity
 from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Unauthenticated, Unavailable
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from intentc.bridges.azure.certificates import Pair
 from intentc.bridges.azure.normalize import differing_parts
+from intentc.bridges.azure.pfx import Pair
 
 
 def changes_something(former: dict[str, Any], sent: dict[str, Any], certificate: Pair, filled_in: str) -> bool:

@@ -19,7 +19,7 @@ import pytest
 
 from intentc.apiserver.service import ApiServer
 from intentc.apiserver.serving import running_api_server
-from intentc.bridges.azure.certificates import PASSWORD, Pair
+from intentc.bridges.azure.pfx import PASSWORD, Pair
 from intentc.dev.etcd_server import Etcd
 from intentc.dev.resource_manager import ResourceManager, serving_resource_manager
 from intentc.loading.resources import resources_in

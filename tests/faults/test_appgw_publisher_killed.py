@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.azure.certificates import PASSWORD, Pair
 from intentc.bridges.azure.compiled_world import RECORDS
+from intentc.bridges.azure.pfx import PASSWORD, Pair
 from tests.faults.needless import changes_something
 from tests.faults.scale import FULL
 from tests.support.appgw.certificates import pair

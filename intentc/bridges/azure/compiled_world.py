@@ -15,9 +15,9 @@ import msgspec
 from intentc.model.events import Batch, Change, Snapshot
 
 from ..process import with_deletions
-from .certificates import Pair
 from .document import RECORD, Parts, parts_of
 from .document.parts import COLLECTIONS
+from .pfx import Pair
 
 REJECTION = "appgw_rejection"
 SUSPECTED = "Suspected"

@@ -1,8 +1,8 @@
 """One pass of the publisher: looks at the gateway, assembles, compares, writes what differs, and records the result.
 
 Each pass begins with a GET (docs/appgw.md §11). What a successor must know (what was made, which certificates were
-sent) stands in ``Published``, which ``records`` writes through the API server; so it does with what the gateway has,
-which Ingresses are served and where, and problems.
+sent) stands in ``Published``, which ``record_writer`` writes through the API server; so it does with what the gateway
+has, which Ingresses are served and where, and problems.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, Protocol
 from intentc import crashpoints
 from intentc.reconcile.failures import Conflict, Denied, Failure, Throttled, Unavailable
 
-from .certificates import PASSWORD, Pair
 from .client import Absent, NotAccepted
 from .compiled_world import Published, World
 from .contended_parts import ContendedParts
 from .document import Assembled, Parts, assemble
 from .normalize import ServerDefaults, dangling, differing_parts, digest_of, digests_of
+from .pfx import PASSWORD, Pair
 from .rejections import RejectedIngresses, RejectionRecords, RetriedIngresses
 
 Document = dict[str, Any]

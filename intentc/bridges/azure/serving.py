@@ -31,7 +31,7 @@ from intentc.writing.http import MirrorService
 from ..process import LeadingProcess, ProcessSettings
 from .compiled_world import RECORDS, StoredWorld
 from .publisher import Gateway, Manager, Pass, Publisher
-from .records import GatewayRecords
+from .record_writer import GatewayRecords
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(5.0, 300.0)

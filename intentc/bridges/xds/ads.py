@@ -19,7 +19,7 @@ import grpc.aio
 
 from intentc.listening.connections import most_connections
 
-from . import limits
+from . import client_limits
 from .dialects import Dialect, Incremental, StateOfTheWorld
 from .elements import Type
 from .metrics import Figures
@@ -44,7 +44,7 @@ _LOG_PERIOD = 60.0
 _MOST_STREAMS = 16
 """Streams of one connection; an Envoy opens one."""
 _OPTIONS: tuple[tuple[str, Any], ...] = (
-    ("grpc.max_receive_message_length", limits.LARGEST_REQUEST),
+    ("grpc.max_receive_message_length", client_limits.LARGEST_REQUEST),
     ("grpc.max_send_message_length", -1),
     ("grpc.max_concurrent_streams", _MOST_STREAMS),
     ("grpc.max_connection_idle_ms", int(_IDLE_SECONDS * 1000)),
@@ -87,8 +87,8 @@ class Discovery:
         self._clock = clock
         self._logged: dict[str, float] = {}
         """When the last abort was logged, for silence or another reason."""
-        self._streams = limits.Streams()
-        self._unknown_names = limits.UnknownNames()
+        self._streams = client_limits.Streams()
+        self._unknown_names = client_limits.UnknownNames()
         self._wakes: set[asyncio.Event] = set()
 
     def published(self) -> None:
@@ -120,7 +120,7 @@ class Discovery:
                 await self._admitted(dialect, aiter(requests), context)
         except ValueError as error:
             await self._abort(context, grpc.StatusCode.INVALID_ARGUMENT, "malformed", str(error))
-        except limits.TooMuch as error:
+        except client_limits.TooMuch as error:
             await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, error.limit, str(error))
         except grpc.aio.AbortError:
             raise
@@ -180,7 +180,7 @@ class Discovery:
     ) -> None:
         """Process ``message`` and all that follow, each in parts, so that a large request delays no other stream."""
         while message is not None:
-            most = limits.most_names(max(len(self._world.served.resources(kind)) for kind in Type))
+            most = client_limits.most_names(max(len(self._world.served.resources(kind)) for kind in Type))
             request = await _in_turns(dialect.reading(message, most))
             if request is not None:
                 await _in_turns(session.receiving(request))
@@ -234,7 +234,7 @@ class Discovery:
                     self._changed()
                 with anyio.move_on_after(session.patience()):
                     await wake.wait()
-        except limits.TooMuch:
+        except client_limits.TooMuch:
             raise
         except grpc.aio.BaseError as error:
             # The client went away in the middle of a response, as Envoys do that are stopped.
@@ -258,10 +258,11 @@ async def _in_turns(parts: Generator[None, None, _Result]) -> _Result:
 async def _taken(context: grpc.aio.ServicerContext, message: bytes) -> None:
     """Send ``message``. Raises ``TooMuch`` if the client does not read it in time."""
     try:
-        async with asyncio.timeout(limits.UNREAD_SECONDS):
+        async with asyncio.timeout(client_limits.UNREAD_SECONDS):
             await context.write(message)
     except TimeoutError:
-        raise limits.TooMuch("unread", f"a response was not read within {limits.UNREAD_SECONDS:g} s") from None
+        seconds = client_limits.UNREAD_SECONDS
+        raise client_limits.TooMuch("unread", f"a response was not read within {seconds:g} s") from None
 
 
 def _connection_limits() -> tuple[tuple[str, Any], ...]:

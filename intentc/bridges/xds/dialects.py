@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 
 from intentc.model import protobuf
 
-from . import limits
+from . import client_limits
 from .elements import Type
 from .session import Request, Response
 
@@ -53,11 +53,11 @@ class StateOfTheWorld:
             kind, nonce = partial.type_url or kind, partial.response_nonce or nonce
             version = partial.version_info or version
             error = _error(partial) or error
-            limits.check_lengths("a resource name", partial.resource_names, limits.LONGEST_NAME)
+            client_limits.check_lengths("a resource name", partial.resource_names, client_limits.LONGEST_NAME)
             names += partial.resource_names
             yield
         served = _kind(kind)
-        limits.check_lengths("a version", (version,), limits.LONGEST_VERSION)
+        client_limits.check_lengths("a version", (version,), client_limits.LONGEST_VERSION)
         return Request(served, nonce, version, error, frozenset(names)) if served is not None else None
 
     def writing(self, response: Response) -> Writing:
@@ -90,8 +90,8 @@ class Incremental:
             less += partial.resource_names_unsubscribe
             found = dict(partial.initial_resource_versions)
             for names in (partial.resource_names_subscribe, partial.resource_names_unsubscribe, found):
-                limits.check_lengths("a resource name", names, limits.LONGEST_NAME)
-            limits.check_lengths("a version", found.values(), limits.LONGEST_VERSION)
+                client_limits.check_lengths("a resource name", names, client_limits.LONGEST_NAME)
+            client_limits.check_lengths("a version", found.values(), client_limits.LONGEST_VERSION)
             known |= found
             yield
         served = _kind(kind)
@@ -121,7 +121,7 @@ def _parts(message: bytes, most: int, node: int) -> Iterator[bytes]:
     start = 0
     for number, (field, begin, end) in enumerate(protobuf.fields(message), start=1):
         if number > 3 * most + _OTHER_FIELDS:
-            raise limits.TooMuch("names", f"a request has more than {3 * most + _OTHER_FIELDS} fields")
+            raise client_limits.TooMuch("names", f"a request has more than {3 * most + _OTHER_FIELDS} fields")
         if field == node:
             if begin > start:
                 yield message[start:begin]
@@ -152,4 +152,4 @@ def _kind(url: str) -> Type | None:
 def _error(message: Any) -> str | None:
     if not message.HasField("error_detail"):
         return None
-    return message.error_detail.message[: limits.LONGEST_MESSAGE] or "rejected without a message"
+    return message.error_detail.message[: client_limits.LONGEST_MESSAGE] or "rejected without a message"

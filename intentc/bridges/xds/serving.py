@@ -24,7 +24,7 @@ from .draining import ENVOYS_DEFAULT_SECONDS, Draining
 from .elements import CLUSTER, Type
 from .encoding import load_extensions
 from .metrics import Figures
-from .records import Records
+from .rejection_records import Records
 from .rejections import RejectionAnalyzer
 from .watch_consumer import WatchConsumer
 from .world import World

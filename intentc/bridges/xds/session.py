@@ -17,7 +17,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-from . import limits
+from . import client_limits
 from .draining import StreamAddresses
 from .elements import WILDCARD, Type
 from .encoding import Version
@@ -167,14 +167,14 @@ class Session:
         """
         self._receiving = True
         in_force = len(self._world.served.resources(request.kind))
-        limits.check_number(max(len(request.names or request.more), len(request.known)), in_force)
+        client_limits.check_number(max(len(request.names or request.more), len(request.known)), in_force)
         subscription = self._subscriptions.get(request.kind)
         if subscription is None:
             subscription = yield from self._first(request)
             self._subscriptions[request.kind] = subscription
         if not self._stale(request, subscription) and request.kind not in WILDCARD:
             yield from self._subscribe(request, subscription)
-            limits.check_number(len(subscription.names), in_force)
+            client_limits.check_number(len(subscription.names), in_force)
         self._receiving = False
 
     def _stale(self, request: Request, subscription: _Subscription) -> bool:
@@ -305,12 +305,12 @@ class Session:
         """Count the memory of a name under which nothing is in force: a client can send any number of them."""
         if name not in subscription.unknown_names and name not in self._world.served.resources(kind):
             subscription.unknown_names.add(name)
-            self.unknown_bytes += limits.cost(name)
+            self.unknown_bytes += client_limits.cost(name)
 
     def _forget(self, subscription: _Subscription, name: str) -> None:
         if name in subscription.unknown_names:
             subscription.unknown_names.discard(name)
-            self.unknown_bytes -= limits.cost(name)
+            self.unknown_bytes -= client_limits.cost(name)
 
     def _unanswered(self) -> bool:
         now = self._clock()

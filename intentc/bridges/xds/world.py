@@ -8,8 +8,8 @@ until every Envoy has answered the change, and until old filter chains that may 
 Changes that belong together are sent together: ``publish`` gives one number to all changes since it was last called.
 
 State: it alone changes the states of elements. ``watch_consumer`` reports what etcd holds, ``session`` what Envoys
-accept, ``rejections`` what is rejected and tried again; ``serving`` publishes, and ``records`` writes the records of
-``unrecorded`` elements.
+accept, ``rejections`` what is rejected and tried again; ``serving`` publishes, and ``rejection_records`` writes the
+records of ``unrecorded`` elements.
 """
 
 from __future__ import annotations

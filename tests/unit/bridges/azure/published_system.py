@@ -17,7 +17,7 @@ import anyio
 from intentc.bridges.azure.client import NotAccepted
 from intentc.bridges.azure.compiled_world import StoredWorld
 from intentc.bridges.azure.publisher import MANAGED, Gateway, Pass, Publisher
-from intentc.bridges.azure.records import GatewayRecords
+from intentc.bridges.azure.record_writer import GatewayRecords
 from intentc.bridges.azure.rejections import Rejection
 from intentc.dev.resource_manager import Answer, ResourceManager
 from intentc.model import Batch, Key

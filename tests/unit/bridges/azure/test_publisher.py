@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.azure.certificates import Pair
 from intentc.bridges.azure.client import NotAccepted
 from intentc.bridges.azure.compiled_world import SUSPECTED, Digests, Published, World
 from intentc.bridges.azure.document import parts_of
+from intentc.bridges.azure.pfx import Pair
 from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Problems, Publisher
 from intentc.bridges.azure.rejections import Rejection
 from intentc.dev.gateway_validation import Fault

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from intentc.bridges.azure.certificates import Pair
 from intentc.bridges.azure.compiled_world import SUSPECTED, Digests, World
 from intentc.bridges.azure.document import parts_of
+from intentc.bridges.azure.pfx import Pair
 from intentc.bridges.azure.rejections import RejectedIngresses, Rejection
 from intentc.reconcile.failures import Failure
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.azure.certificates import Pair
 from intentc.bridges.azure.compiled_world import StoredWorld
+from intentc.bridges.azure.pfx import Pair
 from intentc.model.events import Snapshot
 from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, secret, service

@@ -26,7 +26,7 @@ from intentc.bridges.xds.elements import (
     Type,
 )
 from intentc.bridges.xds.encoding import Version, encode
-from intentc.bridges.xds.records import rejection_of
+from intentc.bridges.xds.rejection_records import rejection_of
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.session import Request, Response, Session
 from intentc.bridges.xds.world import World

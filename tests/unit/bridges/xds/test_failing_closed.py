@@ -8,7 +8,7 @@ import msgspec
 
 from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.encoding import Version
-from intentc.bridges.xds.records import record_value
+from intentc.bridges.xds.rejection_records import record_value
 from intentc.bridges.xds.watch_consumer import WatchConsumer
 from intentc.model.events import Change, Snapshot
 from tests.unit.bridges.xds.served_world import (

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from intentc.bridges.xds.elements import Rejection
-from intentc.bridges.xds.records import Records, record_uuid
+from intentc.bridges.xds.rejection_records import Records, record_uuid
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Operation, Put, RequestTooLarge, TransactionResult
 from tests.support.waiting import until

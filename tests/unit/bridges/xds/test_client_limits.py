@@ -13,7 +13,7 @@ from envoy.service.discovery.v3 import discovery_pb2
 from prometheus_client import generate_latest
 from pytest_mock import MockerFixture
 
-from intentc.bridges.xds import limits
+from intentc.bridges.xds import client_limits
 from intentc.bridges.xds.dialects import Dialect, Incremental, StateOfTheWorld
 from intentc.bridges.xds.draining import Draining
 from intentc.bridges.xds.elements import Type
@@ -71,7 +71,7 @@ def figures(server: Server) -> str:
 @pytest.mark.anyio
 @DIALECTS
 async def test_too_many_names_in_one_request_end_the_stream(incremental: bool) -> None:
-    many = [str(number) for number in range(limits.MOST_NAMES + 1)]
+    many = [str(number) for number in range(client_limits.MOST_NAMES + 1)]
     async with serving() as server:
         error = await aborted(server, asking(Type.ROUTES, *many, incremental=incremental), incremental=incremental)
         assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -81,7 +81,7 @@ async def test_too_many_names_in_one_request_end_the_stream(incremental: bool) -
 
 @pytest.mark.anyio
 async def test_ever_new_names_end_the_stream(mocker: MockerFixture) -> None:
-    mocker.patch.object(limits, "MOST_NAMES", 10)
+    mocker.patch.object(client_limits, "MOST_NAMES", 10)
     requests = [asking(Type.ROUTES, f"{n}", f"{n} too", incremental=True) for n in range(6)]
     async with serving() as server:
         error = await aborted(server, *requests, incremental=True)
@@ -92,8 +92,8 @@ async def test_ever_new_names_end_the_stream(mocker: MockerFixture) -> None:
 @pytest.mark.anyio
 async def test_names_that_clients_make_up_are_limited_over_all_streams(mocker: MockerFixture) -> None:
     """A stream with few of them goes on, and those that end give their part back."""
-    mocker.patch.object(limits, "MOST_UNKNOWN_NAMES", 4_000)
-    mocker.patch.object(limits, "FREE_UNKNOWN_NAMES", 1_000)
+    mocker.patch.object(client_limits, "MOST_UNKNOWN_NAMES", 4_000)
+    mocker.patch.object(client_limits, "FREE_UNKNOWN_NAMES", 1_000)
     many = asking(Type.ENDPOINTS, *(str(number) for number in range(10)), incremental=True)
     async with serving() as server:
         for _ in range(2):
@@ -125,11 +125,11 @@ def test_names_that_are_given_up_or_known_to_be_gone_count_no_more() -> None:
     session = session_of(world)
     session.receive(Request(Type.ENDPOINTS, more=("x", "y")))
     session.receive(Request(Type.ENDPOINTS, more=("x",), less=("y",)))
-    assert session.unknown_bytes == limits.cost("x")
+    assert session.unknown_bytes == client_limits.cost("x")
     session.receive(Request(Type.ENDPOINTS, less=("x", "z")))
     assert session.unknown_bytes == 0
     session.receive(Request(Type.CLUSTERS, known={"a": "1.x.1", "former": "1.x.1"}))
-    assert session.unknown_bytes == limits.cost("former")
+    assert session.unknown_bytes == client_limits.cost("former")
     first = session.next()
     assert first is not None
     assert list(first.deleted) == ["former"]
@@ -138,7 +138,7 @@ def test_names_that_are_given_up_or_known_to_be_gone_count_no_more() -> None:
 
 @pytest.mark.anyio
 async def test_too_many_resources_of_a_former_stream_end_the_stream() -> None:
-    known = {str(number): "1.x.1" for number in range(limits.MOST_NAMES + 1)}
+    known = {str(number): "1.x.1" for number in range(client_limits.MOST_NAMES + 1)}
     request = discovery_pb2.DeltaDiscoveryRequest(type_url=Type.CLUSTERS, initial_resource_versions=known)
     async with serving() as server:
         error = await aborted(server, request, incremental=True)
@@ -146,20 +146,20 @@ async def test_too_many_resources_of_a_former_stream_end_the_stream() -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("size", [limits.LARGEST_REQUEST + 1, limits.LARGEST_REQUEST // 2])
+@pytest.mark.parametrize("size", [client_limits.LARGEST_REQUEST + 1, client_limits.LARGEST_REQUEST // 2])
 async def test_millions_of_fields_end_the_stream(size: int) -> None:
     """Below the limit in bytes by that in fields, above it by gRPC itself."""
     request = discovery_pb2.DeltaDiscoveryRequest(type_url=Type.ROUTES, resource_names_subscribe=[""] * (size // 2))
     async with serving() as server:
         error = await aborted(server, request, incremental=True)
         assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert str(limits.LARGEST_REQUEST) in str(error.details()) or "49216 fields" in str(error.details())
+        assert str(client_limits.LARGEST_REQUEST) in str(error.details()) or "49216 fields" in str(error.details())
 
 
 @pytest.mark.anyio
 @DIALECTS
 async def test_a_long_name_ends_the_stream(incremental: bool) -> None:
-    request = asking(Type.ROUTES, "x" * (limits.LONGEST_NAME + 1), incremental=incremental)
+    request = asking(Type.ROUTES, "x" * (client_limits.LONGEST_NAME + 1), incremental=incremental)
     async with serving() as server:
         error = await aborted(server, request, incremental=incremental)
         assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
@@ -206,7 +206,7 @@ async def test_the_name_that_an_envoy_claims_is_not_read(incremental: bool) -> N
     ],
 )
 async def test_more_streams_than_allowed_are_rejected(limit: str, why: str, mocker: MockerFixture) -> None:
-    mocker.patch.object(limits, limit, 3)
+    mocker.patch.object(client_limits, limit, 3)
     async with serving() as server:
         for _ in range(2):  # the places of those that ended are free again
             async with AsyncExitStack() as stack:
@@ -223,7 +223,7 @@ async def test_more_streams_than_allowed_are_rejected(limit: str, why: str, mock
 
 @pytest.mark.anyio
 async def test_a_client_that_does_not_read_is_disconnected(mocker: MockerFixture) -> None:
-    mocker.patch.object(limits, "UNREAD_SECONDS", 0.5)
+    mocker.patch.object(client_limits, "UNREAD_SECONDS", 0.5)
     store = MemoryStore()
     await write(store, *(written_cluster(f"c{n}", 1, alt_stat_name="x" * 1_000_000) for n in range(40)))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as client:
@@ -378,7 +378,7 @@ def test_a_long_rejection_is_cut_off() -> None:
     with pytest.raises(StopIteration) as end:
         while True:
             next(reading)
-    assert end.value.value.error == "x" * limits.LONGEST_MESSAGE
+    assert end.value.value.error == "x" * client_limits.LONGEST_MESSAGE
 
 
 @pytest.mark.parametrize("message", [b"\x1a", b"\x1a\xff", b"\x0b", b"\x1a\x05ab", b"\xff" * 20, b"\x1a\x01\xff"])

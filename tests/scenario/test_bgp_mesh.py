@@ -210,6 +210,7 @@ async def test_a_repeatedly_created_link_that_the_mesh_does_not_want_is_contende
     assert problem.name.endswith(":r1") and "r2]" in problem.message and "r3]" not in problem.message
 
 
+@pytest.mark.also_live
 async def test_a_fabric_makes_its_routers_members_and_keeps_reflectors_to_itself(mesh: Mesh) -> None:
     """ibgp fabric: phy_rtr_to_bgp_rtr_dependency (docs/contrail.md E.3)"""
     for number in (1, 2):

@@ -103,6 +103,7 @@ async def service(system: ContrailSystem) -> Service:
     return await Service(system).begin()
 
 
+@pytest.mark.also_live
 async def test_a_service_gives_its_interface_a_client_and_takes_it_away(service: Service) -> None:
     """docs/contrail.md ★25"""
     await service.create("p1")

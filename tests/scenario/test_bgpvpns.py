@@ -89,6 +89,7 @@ async def test_a_target_follows_its_list(system: ContrailSystem, holder: str, fi
     assert (await of_instance(system, "vn"), await users_targets(system)) == ({}, set())
 
 
+@pytest.mark.also_live
 async def test_a_target_stays_until_network_and_bgpvpn_have_both_let_go_of_it(system: ContrailSystem) -> None:
     """docs/contrail.md ★22"""
     await system.create("bgpvpn", "blue:bgpvpn", route_target_list=targets("target:4:1"))

@@ -32,6 +32,7 @@ async def write_policy(system: ContrailSystem, name: str, *rules: dict[str, Any]
         await system.create("network_policy", f"blue:{name}", network_policy_entries=policy(*rules))
 
 
+@pytest.mark.also_live
 async def test_two_networks_with_one_policy_are_linked_until_they_detach_it(system: ContrailSystem) -> None:
     """docs/contrail.md ★10"""
     before = await system.owned()

@@ -207,6 +207,7 @@ async def test_a_service_dropped_from_a_rule_makes_another_chain(chains: Chains)
     await chains.check()
 
 
+@pytest.mark.also_live
 async def test_a_rule_from_any_network_makes_a_chain_for_each(chains: Chains) -> None:
     """docs/contrail.md ★S2"""
     await chains.everything()

@@ -54,7 +54,7 @@ from .documents import Document, encode_list
 from .errors import ApiError, BadRequest, NotFound, from_store
 from .kubernetes.routes import BODY_TYPES, kubernetes_routes
 from .kubernetes.watches import MOST
-from .listing import View
+from .queries import View
 from .references import ReferenceUpdate
 from .service import ApiServer, Call
 from .threads import Threads, read_body

@@ -1,7 +1,7 @@
 """Encodes and decodes what is stored, and finds a resource's parent and references.
 
 Why it exists: values in etcd must be canonical (equal content, equal bytes) and hold a resource's own references only;
-everything else in an answer is computed from the index (``listing``).
+everything else in an answer is computed from the index (``queries``).
 """
 
 from __future__ import annotations

@@ -185,7 +185,8 @@ class Draft:
         self.relaxed: dict[tuple[Key, str], None] = {}
         """(holder, uuid of a target): references that must not block the deletion of their target, in order."""
         self.deferred: dict[Key, None] = {}
-        """Deleted resources with many referrers, which lose their references after the commit (``deletion.py``)."""
+        """Deleted resources with many referrers, which lose their references after the commit
+        (``cascading_deletion.py``)."""
         self.changes: list[tuple[Key, Change]] = []
         """Changes to verify once everything is staged, in order."""
         self.access: dict[Caller, Access] = {}

@@ -11,7 +11,7 @@ every watched prefix, below ``/intentc/apiserver/<path>/``, mirrors the resource
     pool/<pool>, pool-owner/…, pool-value/…      numbers (``pools.py``)
     token/sha256/<digest>                        a log-in (``auth.py``)
     pool-share/<pool>/<project>                  how many numbers of a pool a project holds (``pools.py``)
-    dangling/<kind>/<uuid>                       a deleted resource to which others still refer (``deletion.py``)
+    dangling/<kind>/<uuid>                       a deleted resource that others refer to (``cascading_deletion.py``)
     commit/lock, commit/rest                     the large commit that is under way (``large_commit.py``)
 
 ``<sort>`` is ``child`` or ``reference``, the value is the holder's fq_name. So "nothing blocks this deletion" is one

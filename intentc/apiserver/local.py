@@ -20,8 +20,8 @@ from intentc.writing.service import Allocation, ReadBack, Written
 
 from .documents import encode
 from .errors import ApiError, NotFound
-from .listing import View
 from .mutation import Fence
+from .queries import View
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Condition
 from .service import ApiServer, Call

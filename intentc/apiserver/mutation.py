@@ -2,8 +2,8 @@
 
 Why it exists: here the rules check the whole draft (``rule_execution``), the index is derived from the values, and the
 fence is compared in the transaction that writes the resources. A draft that needs more operations than etcd takes in
-one transaction is committed by ``large_commit``; ``deletion`` says what follows from deletions, also afterwards.
-Nothing else writes values to the store. A dry run does everything except the commit.
+one transaction is committed by ``large_commit``; ``cascading_deletion`` says what follows from deletions, also
+afterwards. Nothing else writes values to the store. A dry run does everything except the commit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from intentc.reconcile.failures import Failure
 from intentc.watch.keys import leader_key
 from intentc.watch.protocol import Compare, Delete, Operation, Put, Relation, RequestTooLarge, Store, Target
 
-from . import deletion, rule_execution
+from . import cascading_deletion, rule_execution
 from .documents import Document, encode, referred
 from .draft import Backend, Draft, Staged
 from .errors import ApiError, BadRequest, Busy, Conflict, PreconditionFailed, TooLarge, from_store, shortened
@@ -141,20 +141,20 @@ class Mutator:
         mutator = copy.copy(self)
         mutator.backend = self.backend._replace(most_read=None)
         entries = Draft(mutator.backend)
-        remaining, is_all = await deletion.remaining(entries, target, everything=everything)
+        remaining, is_all = await cascading_deletion.remaining(entries, target, everything=everything)
         while remaining:
-            count = await deletion.fitting(entries, remaining)
-            await mutator.commit(partial(deletion.release, entries=remaining[:count], target=target))
+            count = await cascading_deletion.fitting(entries, remaining)
+            await mutator.commit(partial(cascading_deletion.release, entries=remaining[:count], target=target))
             remaining = remaining[count:]
         if is_all:
-            await mutator.commit(partial(deletion.forget, target=target))
+            await mutator.commit(partial(cascading_deletion.forget, target=target))
 
     async def _commit(
         self, draft: Draft, fence: Fence | None, turns: list[anyio.Lock], *, single: bool, dry_run: bool
     ) -> int | None:
         """The revision of the commit; None if another writer was faster. ``turns``: those that are held; the one of
         large commits is added if the next attempt needs it."""
-        await deletion.settle(draft)
+        await cascading_deletion.settle(draft)
         operations, newest = await _operations(draft)
         if not operations and fence is None:
             return newest

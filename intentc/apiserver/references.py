@@ -42,7 +42,7 @@ async def complete(draft: Draft, kind: Kind, document: Document, before: Documen
     """Bring the references in ``document`` into their stored form; absent fields stay absent.
 
     ``before``: the stored resource. A reference that it has already, to a target that was deleted since, is left out:
-    it is dropped with its target (``deletion.py``), and the client has read it before that.
+    it is dropped with its target (``cascading_deletion.py``), and the client has read it before that.
 
     Raises ``BadRequest`` (shape, unresolved ``to``), ``Conflict`` (no such uuid), naming field and place.
     """

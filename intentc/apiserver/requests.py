@@ -18,8 +18,8 @@ from .batch import relaxed_targets
 from .collections import ElementUpdate
 from .errors import ApiError, BadRequest, TooLarge, shortened
 from .integers import LARGEST, parse_integer
-from .listing import Query, View
 from .mutation import Fence
+from .queries import Query, View
 from .resources import Condition
 
 Request = TypeVar("Request")

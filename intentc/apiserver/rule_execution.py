@@ -21,7 +21,7 @@ from .admission.well_known import PROJECT
 from .documents import Document
 from .draft import Draft
 from .errors import ApiError, Conflict, Exhausted, Forbidden, QuotaExceeded
-from .reader import Reader
+from .rule_reader import Reader
 from .sources import Source
 
 

@@ -18,7 +18,7 @@ import anyio
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 from intentc.watch.protocol import Store
 
-from . import batch, collections, deletion, listing, pools, statuses
+from . import batch, cascading_deletion, collections, pools, queries, statuses
 from .admission import NO_RULES, RULES, SETTINGS_POOLS
 from .admission.fields import flat_body
 from .admission.well_known import POOLS
@@ -30,10 +30,10 @@ from .errors import ApiError, BadRequest, Malformed, NotFound
 from .health import Readiness
 from .index.follower import Follower
 from .layout import Layout
-from .listing import WHOLE, Query, View
 from .mutation import Fence, Mutator
 from .permissions import Access, Permissions
 from .pools import DEFAULT_PERCENT
+from .queries import WHOLE, Query, View
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Condition, Resources
 from .secrets import Secrets
@@ -93,7 +93,7 @@ class ApiServer:
         self.resources = Resources(schema, self.source, self.permissions)
         self.layout = Layout(path)
         self._mutator = Mutator(Backend(store, schema, self.layout, max_txn_ops, pool_share, self.secrets))
-        self._sweep = deletion.Sweep()
+        self._sweep = cascading_deletion.Sweep()
         self.readiness = Readiness(store, path)
         self.follower = Follower(store, schema, self.layout, max_txn_ops, self._mutator.own, self._mutator.large)
         # Set when the server drains: answers that would go on, as watches do, end then.
@@ -184,7 +184,7 @@ class ApiServer:
         draft = self.draft()
         access = await self.permissions.access(draft, caller)
         access.rule(self.schema.kind(key.kind), Operation.READ)
-        return Answer(*await listing.show(draft, key, access, view))
+        return Answer(*await queries.show(draft, key, access, view))
 
     async def update(
         self,
@@ -232,7 +232,7 @@ class ApiServer:
         draft, found = self.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
         access.rule(found, Operation.READ)
-        return await listing.find(draft, found, query, access)
+        return await queries.find(draft, found, query, access)
 
     async def unreadable(self, kind: str, *, caller: Caller = ANYONE) -> list[Document]:
         """The stored values of a kind that can't be read: ``{"uuid", "fq_name", "message"}`` each.
@@ -241,7 +241,7 @@ class ApiServer:
         """
         draft, found = self.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
-        return await listing.unreadable(draft, found) if access.reads_all else []
+        return await queries.unreadable(draft, found) if access.reads_all else []
 
     async def update_reference(self, update: ReferenceUpdate, *, call: Call = ANY_CALL) -> int:
         """Add, change or remove one reference; idempotent. Returns the revision at which the result holds."""

@@ -26,8 +26,8 @@ from .ipams import NetworkIpamRules, VirtualDnsRecordRules, VirtualDnsRules
 from .logical_router import LogicalRouterRules
 from .policies import FirewallRuleRules, NetworkPolicyRules, SecurityGroupRules
 from .ports import AliasIpRules, FloatingIpRules, InstanceIpRules, VirtualMachineInterfaceRules
+from .route_tables import RouteTableRules, RoutingInstanceRules, RoutingPolicyRules, ServiceInstanceRules
 from .route_targets import RouteTargetRules
-from .routes import RouteTableRules, RoutingInstanceRules, RoutingPolicyRules, ServiceInstanceRules
 from .rules import Rules
 from .tags import TagRules, TagTypeRules
 from .virtual_network import BridgeDomainRules, VirtualNetworkRules

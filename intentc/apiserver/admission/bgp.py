@@ -14,7 +14,7 @@ from intentc.model import Key, Name
 
 from ..documents import Document
 from ..errors import BadRequest
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from . import route_targets
 from .rules import Change, Rules

@@ -14,7 +14,7 @@ from intentc.model.names import Name
 
 from ..documents import Document
 from ..errors import BadRequest, Forbidden
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from . import route_targets
 from .rules import Change, PoolRange, Rules, leads_to

@@ -10,7 +10,7 @@ from intentc.model.names import Key, Name
 
 from ..documents import Document
 from ..errors import BadRequest
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from .rules import AddressAction, Change, Rules, named, subnet_changes
 from .subnets import FLAT, check_overlaps, completed, flat_subnets, own_subnets

@@ -14,7 +14,7 @@ from intentc.model.names import Name
 from ..documents import Document
 from ..errors import BadRequest, Conflict
 from ..integers import parse_integer
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from . import bgp, route_targets
 from .rules import Change, Rules, leads_to

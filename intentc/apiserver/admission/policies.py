@@ -13,7 +13,7 @@ from intentc.model.names import Name
 from ..documents import Document
 from ..errors import BadRequest, Conflict, Forbidden
 from ..integers import parse_integer
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from .rules import Allocation, Change, Release, Rules, named, named_by_action
 

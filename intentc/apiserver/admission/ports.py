@@ -14,7 +14,7 @@ from intentc.model.names import Name
 
 from ..documents import Document
 from ..errors import BadRequest
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from .rules import Address, AddressAction, Change, Release, Rules, mirrored_to
 from .subnets import Subnet, flat_subnets, known_address, parse_address, subnets_of, subnets_of_router

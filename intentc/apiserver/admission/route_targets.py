@@ -17,7 +17,7 @@ from intentc.model import Name
 from ..documents import Document
 from ..errors import BadRequest
 from ..integers import parse_integer
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from .rules import Change, Rules
 from .well_known import OBJECTS, mark_of

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 from intentc.model.names import Name
 
 from ..documents import Document
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from .subnets import IPAddress, Subnet
 

@@ -12,7 +12,7 @@ from intentc.model.names import Name
 
 from ..documents import Document
 from ..errors import BadRequest
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from .rules import Allocation, Change, Release, Rules
 

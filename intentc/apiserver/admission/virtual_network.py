@@ -14,7 +14,7 @@ from intentc.model.names import Key, Name
 
 from ..documents import Document
 from ..errors import BadRequest, Conflict, Forbidden
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from . import bgp, route_targets
 from .rules import AddressAction, Allocation, Change, Release, Rules, subnet_changes

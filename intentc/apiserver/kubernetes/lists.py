@@ -2,7 +2,7 @@
 
 Why it exists: a client that lists and then watches must see each state of a resource exactly once in between, so a list
 names its revision, and all its pages read that one. Values that can't be read, and resources that the caller may not
-read, are left out. ``listing.py`` lists for the REST API.
+read, are left out. ``queries.py`` lists for the REST API.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 from intentc.apiserver.collections import ElementUpdate
 from intentc.apiserver.errors import ApiError
 from intentc.apiserver.layout import Layout
-from intentc.apiserver.listing import Query
+from intentc.apiserver.queries import Query
 from intentc.model import Key, Name
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from intentc.apiserver.collections import ElementUpdate
-from intentc.apiserver.listing import Query, View
+from intentc.apiserver.queries import Query, View
 from intentc.apiserver.references import ReferenceUpdate
 from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds

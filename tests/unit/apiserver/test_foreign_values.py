@@ -11,7 +11,7 @@ import pytest
 
 from intentc.apiserver.collections import ElementUpdate
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.listing import Query, View
+from intentc.apiserver.queries import Query, View
 from intentc.apiserver.references import ReferenceUpdate
 from intentc.model import Key, Kind
 from intentc.model.types import SCALARS, FieldSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.apiserver.listing import Query
+from intentc.apiserver.queries import Query
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put

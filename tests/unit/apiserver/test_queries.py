@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.apiserver.listing import Query
+from intentc.apiserver.queries import Query
 
 from .conftest import PROJECT, Api, rejected
 

@@ -9,7 +9,7 @@ from intentc.model.names import Name
 
 from ..documents import Document
 from ..errors import BadRequest, Conflict, Forbidden
-from ..reader import Reader
+from ..rule_reader import Reader
 from ..sources import Source
 from . import route_targets
 from .rules import Change, Rules, named

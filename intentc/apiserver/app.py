@@ -1,7 +1,7 @@
 """Serves the API server over HTTP: docs/contrail.md B.1 and B.2 as routes, errors as ``{"message": …}``
 (docs/contrail.md B.4).
 
-Why it exists: it translates between HTTP and ``service.ApiServer``, which implements the calls, and lets clients log in
+Why it exists: it translates between HTTP and ``ApiServer``, which implements the calls, and lets clients log in
 (B.3; ``auth``). ``kubernetes`` has the routes for manifests, which are included. Every answer to a mutation, and to a
 GET of one resource, carries ``X-Etcd-Revision``.
 
@@ -48,6 +48,7 @@ from intentc.reconcile.failures import Failure
 
 from . import health, requests
 from .admission.fields import children_of
+from .api_server import ApiServer, Call
 from .auth import Keystone
 from .authorization import Caller, Operation
 from .documents import Document, encode_list
@@ -56,7 +57,6 @@ from .kubernetes.routes import BODY_TYPES, kubernetes_routes
 from .kubernetes.watches import MOST
 from .queries import View
 from .references import ReferenceUpdate
-from .service import ApiServer, Call
 from .threads import Threads, read_body
 
 _LOG = logging.getLogger(__name__)

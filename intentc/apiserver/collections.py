@@ -2,7 +2,7 @@
 
 Why it exists: two clients that each add an element must not overwrite each other's, as they would if they replaced the
 whole property. The schema says which properties are collections, and which field is the key of a map; ``annotations``
-always is one. ``service`` stages the result in a mutation.
+always is one. ``api_server`` stages the result in a mutation.
 """
 
 from __future__ import annotations

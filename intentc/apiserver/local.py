@@ -16,15 +16,15 @@ from intentc.model.values import thaw
 from intentc.writing.answers import Answer as HttpAnswer
 from intentc.writing.answers import failure
 from intentc.writing.encode import Mutation, encode_mutation
-from intentc.writing.service import Allocation, ReadBack, Written
+from intentc.writing.interfaces import Allocation, ReadBack, Written
 
+from .api_server import ApiServer, Call
 from .documents import encode
 from .errors import ApiError, NotFound
 from .mutation import Fence
 from .queries import View
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Condition
-from .service import ApiServer, Call
 
 Result = TypeVar("Result")
 

@@ -2,7 +2,7 @@
 
 Why it exists: rules write nothing (``admission/rules.py``). What they request of pools is staged on the draft, so that
 it commits with the resource or not at all (docs/contrail.md B.5, B.6, B.8). What compilers allocate comes through
-``service``. A project's quota concerns all its resources together, so it is checked at the end (B.7). Only additions
+``api_server``. A project's quota concerns all its resources together, so it is checked at the end (B.7). Only additions
 are: a limit that was lowered below what is there takes nothing away.
 """
 

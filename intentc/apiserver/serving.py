@@ -21,6 +21,7 @@ from intentc.loading.configuration import is_loopback
 from intentc.model import Schema
 from intentc.watch.protocol import Store
 
+from .api_server import DEFAULT_MAX_TXN_OPS, ApiServer
 from .app import create_app
 from .auth import Keystone, SharedTokens
 from .authorization import Mode, Policy
@@ -28,7 +29,6 @@ from .errors import ApiError
 from .kubernetes.catalog import served_schema
 from .pools import DEFAULT_PERCENT
 from .secrets import Secrets
-from .service import DEFAULT_MAX_TXN_OPS, ApiServer
 from .sources import Source
 from .startup import keep_sealed, write_seeds
 

@@ -20,10 +20,10 @@ from intentc.reconcile.failures import Failure
 
 from .admission import SETTINGS_POOLS
 from .admission.well_known import OBJECTS, POOLS
+from .api_server import ApiServer, Call
 from .authorization import Caller
 from .draft import Draft
 from .errors import ApiError, Conflict, Malformed, NotFound, TooLarge
-from .service import ApiServer, Call
 
 _SERVER = Caller(privileged=True)
 

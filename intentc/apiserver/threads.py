@@ -24,9 +24,9 @@ from starlette.responses import Response
 from intentc.loading.bodies import LARGEST
 from intentc.watch.protocol import Compare, Operation, RangeResult, Store, TransactionResult
 
+from .api_server import ApiServer
 from .draft import MOST_ON_LOOP, NeedsThread
 from .errors import ApiError, TooLarge, TooManyRequests
-from .service import ApiServer
 
 Result = TypeVar("Result")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]

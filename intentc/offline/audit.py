@@ -47,7 +47,7 @@ from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store
 from intentc.writing import ReadService
-from intentc.writing.service import DryRun
+from intentc.writing.interfaces import DryRun
 
 
 def upstream(world: LiveWorld, intents: Iterable[Key]) -> frozenset[Key]:

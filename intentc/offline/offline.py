@@ -14,8 +14,8 @@ from typing import Any
 
 from intentc.apiserver.admission import RULES
 from intentc.apiserver.admission.rules import Allocation, Change
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.local import LocalWriteService
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.sources import DerivedSource, Source
 from intentc.apiserver.startup import write_seeds
 from intentc.engine.applier import LastGoodValues

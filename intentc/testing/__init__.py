@@ -16,7 +16,7 @@ from intentc.writing import WriteService, Written
 
 from .fake_cluster import FakeCluster
 from .given import Given, load
-from .service import MemoryService, service_for
+from .memory_service import MemoryService, service_for
 
 __all__ = [
     "AddReference",

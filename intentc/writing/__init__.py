@@ -4,7 +4,7 @@
 All requests to the API server, and those for the tokens that they carry, are here. What to write is decided elsewhere.
 """
 
-from .service import Allocation, DryRun, ReadBack, ReadService, WriteService, Written
+from .interfaces import Allocation, DryRun, ReadBack, ReadService, WriteService, Written
 
 __all__ = [
     "Allocation",

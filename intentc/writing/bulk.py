@@ -21,7 +21,7 @@ from intentc.reconcile.failures import Conflict, Failure, Rejected, Unavailable,
 from .answers import Answer, failure
 from .connection import Connection, fence_header
 from .encode import Mutation
-from .service import Written
+from .interfaces import Written
 
 _LOG = logging.getLogger(__name__)
 

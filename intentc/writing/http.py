@@ -30,8 +30,8 @@ from .bulk import Gatherer
 from .connection import Connection, fence_header
 from .encode import Mutation, encode_mutation, encode_reference, resource_path
 from .endpoint import Endpoint
+from .interfaces import Allocation, ReadBack, Written
 from .relaxing import Relaxations
-from .service import Allocation, ReadBack, Written
 
 
 class Turns:

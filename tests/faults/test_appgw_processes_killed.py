@@ -17,7 +17,7 @@ import anyio
 import msgspec
 import pytest
 
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.serving import running_api_server
 from intentc.bridges.azure.pfx import PASSWORD, Pair
 from intentc.dev.etcd_server import Etcd

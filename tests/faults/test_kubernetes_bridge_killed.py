@@ -15,8 +15,8 @@ import anyio
 import msgspec
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.errors import NotFound
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.serving import running_api_server
 from intentc.dev.etcd_server import Etcd
 from intentc.loading.schemas import load_schema

@@ -12,7 +12,7 @@ from intentc.model import Batch, Change, Create, Delete, Key, Schema, Snapshot, 
 from intentc.model.manifest import manifest_uuid
 from intentc.model.values import ENCODER
 from intentc.writing.encode import encode_mutation
-from intentc.writing.service import Written
+from intentc.writing.interfaces import Written
 
 _VERSION = "getambassador.io/v3alpha1"
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.local import LocalWriteService
-from intentc.apiserver.service import ApiServer
 from intentc.evaluation import Compiler
 from intentc.loading.schemas import load_schema
 from intentc.model import InvalidInput

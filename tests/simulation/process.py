@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from typing import Any, NoReturn
 from unittest.mock import patch
 
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.api_server import ApiServer
 from intentc.engine.assembly import assemble
 from intentc.leading import Election
 from intentc.loading.configuration import Configuration

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 import msgspec
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.errors import ApiError, Malformed
 from intentc.apiserver.local import LocalWriteService
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.engine.assembly import assemble
 from intentc.engine.engine import Engine
@@ -28,7 +28,7 @@ from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import KeyValue
-from intentc.writing.service import Allocation, Written
+from intentc.writing.interfaces import Allocation, Written
 from tests.oracle.contrail import Expected, Json, World, actual, expected, mark
 from tests.property.resources import Put
 from tests.simulation.request_faults import RequestFaults

@@ -16,10 +16,10 @@ from intentc.model import Key, Name
 from intentc.model.manifest import WHOLE_COPY
 
 from ...apiserver import statuses
+from ..api_server import ApiServer
 from ..authorization import READ, Caller, Operation
 from ..draft import Draft
 from ..errors import NotFound
-from ..service import ApiServer
 from .catalog import Catalog, Offered
 from .options import DeleteOptions, WriteOptions
 from .received import (

@@ -13,10 +13,10 @@ from intentc.model import Key
 from intentc.reconcile.failures import Failure
 from intentc.watch.protocol import Compacted, FutureRevision
 
+from ..api_server import ApiServer
 from ..authorization import READ, Caller, Operation
 from ..errors import Malformed, from_store
 from ..permissions import Access
-from ..service import ApiServer
 from .catalog import Offered
 from .options import ListOptions, Position, Selector, continuation
 from .shown import Kept, Manifest, decode_kept, manifest, with_kept

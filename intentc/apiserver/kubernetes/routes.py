@@ -24,13 +24,13 @@ from intentc.model.problem import InvalidInput
 from intentc.reconcile.failures import Failure
 
 from ..admission.fields import LONGEST_NAME
+from ..api_server import ApiServer
 from ..authorization import Caller, Operation, is_administrator
 from ..documents import encode_list
 from ..draft import NeedsThread
 from ..errors import ApiError, from_store
 from ..logins import network_of
 from ..requests import decode, flag, unreadable
-from ..service import ApiServer
 from ..threads import Threads
 from . import discovery, openapi, patches, tables
 from .api import Edit, KubernetesApi, Place, Written

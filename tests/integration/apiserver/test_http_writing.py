@@ -16,7 +16,7 @@ from intentc.reconcile.failures import Conflict, Fenced, Rejected
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import HttpReadService, HttpWriteService, http_services
-from intentc.writing.service import Allocation, Written
+from intentc.writing.interfaces import Allocation, Written
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

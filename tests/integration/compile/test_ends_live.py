@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.api_server import ApiServer
 from intentc.model.manifest import manifest_uuid
 from intentc.plugins import Loaded
 from intentc.service.service import CompilerService

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.secrets import PREFIX, Secrets
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import reseal
 from intentc.model import Key
 from intentc.writing.endpoint import Endpoint

@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.model import Key, Schema

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.api_server import ApiServer
 from intentc.loading import load_schema
 from intentc.model import Kind, kebab
 from intentc.model.types import SCALARS, FieldSpec

@@ -10,10 +10,10 @@ from uuid import uuid4
 
 import httpx2
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.authorization import Mode, Policy
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore

@@ -10,8 +10,8 @@ import anyio
 import msgspec
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.service import ApiServer
 from intentc.model import Schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put

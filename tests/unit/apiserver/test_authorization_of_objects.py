@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.authorization import Caller, Mode, Policy
 from intentc.apiserver.documents import encode
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore

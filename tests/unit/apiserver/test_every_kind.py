@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.collections import ElementUpdate
 from intentc.apiserver.queries import Query, View
 from intentc.apiserver.references import ReferenceUpdate
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Kind, Schema
 from intentc.model.kind import Relation

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from intentc.apiserver.api_server import ApiServer, Call
 from intentc.apiserver.authorization import Caller, Mode, Policy
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.service import ApiServer, Call
 from intentc.loading import load_schema
 from intentc.model import Key
 from intentc.model.manifest import manifest_uuid

@@ -12,11 +12,11 @@ import anyio.lowlevel
 import msgspec
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.errors import ApiError
 from intentc.apiserver.index.entries import PARTS, wanted_entries
 from intentc.apiserver.index.repair import Repair, Repaired
 from intentc.apiserver.layout import Layout
-from intentc.apiserver.service import ApiServer
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put, TransactionResult, prefix_end

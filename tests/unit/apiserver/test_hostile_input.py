@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.apiserver import requests
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.errors import ApiError, BadRequest
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore

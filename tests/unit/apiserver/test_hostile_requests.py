@@ -14,9 +14,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore

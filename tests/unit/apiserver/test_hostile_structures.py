@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.apiserver.admission.fields import accept
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.collections import ElementUpdate
 from intentc.apiserver.errors import ApiError, BadRequest
 from intentc.apiserver.references import ReferenceUpdate
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Kind
 from intentc.watch.memory import MemoryStore

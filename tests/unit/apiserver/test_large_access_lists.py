@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from intentc.apiserver import permissions
+from intentc.apiserver.api_server import ApiServer, Call
 from intentc.apiserver.authorization import Caller, Mode, Policy, rules_in
-from intentc.apiserver.service import ApiServer, Call
 from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore

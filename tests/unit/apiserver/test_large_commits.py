@@ -9,11 +9,11 @@ import anyio
 import pytest
 
 from intentc.apiserver import large_commit
+from intentc.apiserver.api_server import ANYONE, ApiServer, Call
 from intentc.apiserver.draft import Draft
 from intentc.apiserver.errors import ApiError
 from intentc.apiserver.large_commit import LargeCommits
 from intentc.apiserver.mutation import Fence
-from intentc.apiserver.service import ANYONE, ApiServer, Call
 from intentc.model import Key, Schema
 from intentc.reconcile.failures import Unavailable
 from intentc.watch.memory import MemoryStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.local import LocalWriteService
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.sources import DerivedSource
 from intentc.apiserver.startup import write_seeds
 from intentc.model import (
@@ -24,7 +24,7 @@ from intentc.model import (
 )
 from intentc.reconcile.failures import Conflict, Fenced, Rejected
 from intentc.watch.memory import MemoryStore
-from intentc.writing.service import Allocation, ReadService, WriteService
+from intentc.writing.interfaces import Allocation, ReadService, WriteService
 
 from .conftest import PROJECT, Api
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.api_server import ApiServer
 from intentc.loading import load_schema
 from intentc.model import Key
 from intentc.model.manifest import manifest_uuid

@@ -7,8 +7,8 @@ import random
 import anyio
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.pools import Pool
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore

@@ -8,11 +8,11 @@ from functools import partial
 import anyio
 import pytest
 
+from intentc.apiserver.api_server import ApiServer, Call
 from intentc.apiserver.errors import ApiError
 from intentc.apiserver.mutation import Fence
 from intentc.apiserver.references import ReferenceUpdate
 from intentc.apiserver.resources import Condition
-from intentc.apiserver.service import ApiServer, Call
 from intentc.apiserver.sources import RandomSource
 from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Name, Schema

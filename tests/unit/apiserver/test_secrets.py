@@ -9,12 +9,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.authorization import Mode, Policy
 from intentc.apiserver.documents import encode
 from intentc.apiserver.secrets import PREFIX, Secrets
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import reseal, write_seeds
 from intentc.model import Schema
 from intentc.watch.memory import MemoryStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intentc.apiserver.admission.well_known import OBJECTS
+from intentc.apiserver.api_server import ApiServer, Call
 from intentc.apiserver.authorization import Caller
-from intentc.apiserver.service import ApiServer, Call
 from intentc.apiserver.sources import DerivedSource
 from intentc.apiserver.startup import write_seeds
 from intentc.model import Schema

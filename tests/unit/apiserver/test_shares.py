@@ -8,10 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.authorization import Mode, Policy
-from intentc.apiserver.service import ApiServer
 from intentc.apiserver.startup import write_seeds
 from intentc.model import Schema
 from intentc.watch.memory import MemoryStore

@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from intentc.apiserver.api_server import ApiServer, Call
 from intentc.apiserver.app import create_app
 from intentc.apiserver.authorization import Caller, Mode, Policy
 from intentc.apiserver.errors import BadRequest, Forbidden, NotFound, PreconditionFailed
 from intentc.apiserver.resources import Condition
-from intentc.apiserver.service import ApiServer, Call
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 from tests.support.gate_system import Clock, gates

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.service import ApiServer
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 from tests.support.cpu import slowness

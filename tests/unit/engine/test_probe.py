@@ -8,7 +8,7 @@ import pytest
 from intentc.engine.api_throttle import ApiServerProbe, ApiThrottle
 from intentc.model import Key, Name
 from intentc.reconcile.failures import Rejected, Throttled, Unavailable
-from intentc.writing.service import Allocation, ReadBack
+from intentc.writing.interfaces import Allocation, ReadBack
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import pytest
 
 from intentc import Claim, Compiler, Context, Fact, Intent
 from intentc.testing import service_for
-from intentc.testing.service import MemoryService
+from intentc.testing.memory_service import MemoryService
 
 pytestmark = pytest.mark.anyio
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from intentc.apiserver.api_server import ApiServer, Call
 from intentc.apiserver.authorization import Caller, Mode, Policy
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.service import ApiServer, Call
 from intentc.loading import load_schema
 from intentc.model.kind import Writer
 from intentc.outgoing import FINALIZER, MANIFEST, OBSERVED, claimed_fields

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.app import create_app
-from intentc.apiserver.service import ApiServer
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
 

@@ -9,10 +9,10 @@ import httpx2
 import msgspec
 import pytest
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.authorization import Mode, Policy
-from intentc.apiserver.service import ApiServer
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
 

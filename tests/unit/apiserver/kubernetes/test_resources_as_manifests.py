@@ -8,7 +8,7 @@ import httpx2
 import msgspec
 import pytest
 
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.api_server import ApiServer
 from intentc.model import Key
 from intentc.model.manifest import WHOLE_COPY
 from intentc.watch.memory import MemoryStore

@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 import msgspec
 
+from intentc.apiserver.api_server import ApiServer
 from intentc.apiserver.app import create_app
-from intentc.apiserver.service import ApiServer
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
 from intentc.bridges.kubernetes.serving import Bridge, Settings

@@ -26,8 +26,8 @@ from intentc.bridges.azure.document import (
     record_of,
 )
 from intentc.bridges.azure.normalize import digests_of
-from intentc.loading.resources import Loaded
-from intentc.loading.resources import Loaded as Input
+from intentc.loading.resource_files import Loaded
+from intentc.loading.resource_files import Loaded as Input
 from intentc.loading.yaml import Located
 from intentc.model import InvalidInput, Problem, Schema
 

@@ -19,7 +19,7 @@ import anyio
 from intentc.loading.certificates import File, reject_expired
 from intentc.loading.configuration import Configuration, FilePath
 from intentc.loading.configuration.sections import ClientTls
-from intentc.logic.dependencies.check import Finding, findings
+from intentc.logic.dependencies.map_check import Finding, findings
 from intentc.model import InvalidInput
 from intentc.reconcile.failures import Unavailable
 from intentc.watch.protocol import Store

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from intentc.loading.resources import Loaded as Input
+from intentc.loading.resource_files import Loaded as Input
 from intentc.model import InvalidInput, Key, Kind, Schema
 from intentc.model.kind import Writer
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from intentc.loading.configuration import Configuration
-from intentc.loading.resources import Loaded, load_what_can_be
+from intentc.loading.resource_files import Loaded, load_what_can_be
 from intentc.model import InvalidInput, Kind, Problem, Schema, all_invalid, kebab, snake
 from intentc.plugins import declared
 

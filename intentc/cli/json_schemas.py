@@ -19,7 +19,7 @@ from msgspec import inspect as types
 
 from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Section
-from intentc.loading.configuration.values import Secret
+from intentc.loading.configuration.setting_types import Secret
 from intentc.logic.dependencies.reactions import ROOT, SELF
 from intentc.model import Kind
 from intentc.model.kind import Writer
@@ -267,7 +267,7 @@ _PATTERNS: Mapping[str, Schema] = {
     "FilePath": {"type": "string"},
     "Settings": {"type": "object", "additionalProperties": {}},
 }
-"""The settings' own types (``configuration.values``)."""
+"""The settings' own types (``configuration.setting_types``)."""
 
 
 class Definitions:

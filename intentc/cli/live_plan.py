@@ -18,8 +18,8 @@ import click
 import msgspec
 
 from intentc.loading.configuration import Configuration
-from intentc.loading.resources import Loaded as Resource
-from intentc.loading.resources import read_texts, resources_in_texts
+from intentc.loading.resource_files import Loaded as Resource
+from intentc.loading.resource_files import read_texts, resources_in_texts
 from intentc.model import InvalidInput, Key, Schema
 
 from .command_error import CommandError

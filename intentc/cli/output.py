@@ -18,7 +18,7 @@ import anyio
 import click
 import msgspec
 
-from intentc.loading.resources import ANSWER_VERSION
+from intentc.loading.resource_files import ANSWER_VERSION
 
 _DAY = 86400.0
 

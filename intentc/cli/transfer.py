@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import anyio
 
 from intentc.loading.configuration import Configuration
-from intentc.loading.resources import Loaded
+from intentc.loading.resource_files import Loaded
 from intentc.model import InvalidInput, Key, Kind, Schema, kebab
 from intentc.model.comparison import Within, compare
 from intentc.model.metadata import CLAIMED, METADATA, OF_SERVER

@@ -37,7 +37,7 @@ from intentc.cli.transfer import apply_resources
 from intentc.inspection.awaited import unmade
 from intentc.inspection.shown_resources import in_order, lower_level, shown, statuses
 from intentc.loading.configuration import Configuration, Loaded
-from intentc.loading.resources import Loaded as Input
+from intentc.loading.resource_files import Loaded as Input
 from intentc.plugins import find_compilers, installed
 
 from .azure_gateway import STAND_IN, AzureGateway, running_azure

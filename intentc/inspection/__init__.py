@@ -1,9 +1,9 @@
 """Answers questions about a running engine: its status and resources, why one exists or does not, and what was done.
 
 ``reader`` answers the questions of the diagnostics and computes the compilers' views. ``finding`` finds what a person
-means, ``objects``, ``neighbourhood``, ``compared``, ``journal_lines``, ``reaction_map``, ``quarantined`` and ``why``
-answer one question each; ``status_tables``, ``pending_work`` and ``pending_references`` compute ``/status``. The page
-and the commands decide how answers look.
+means, ``object_search``, ``neighbourhood``, ``compared``, ``journal_lines``, ``reaction_map``, ``quarantined`` and
+``why`` answer one question each; ``status_tables``, ``pending_work`` and ``pending_references`` compute ``/status``.
+The page and the commands decide how answers look.
 
 It only reads the engine (``engine/live.py``) and the journal, in slices of a few milliseconds, and evaluates intents
 again to collect their reasons; the engine remembers which of these evaluations failed.

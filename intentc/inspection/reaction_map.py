@@ -1,6 +1,6 @@
 """Shows the reaction map in force, its findings, missing reactions, and reloads.
 
-``logic/dependencies/check.py`` computes the findings.
+``logic/dependencies/map_check.py`` computes the findings.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from intentc.evaluation.compiler import PLANNED, PROBLEMS
 from intentc.inspection.compared import one_object
 from intentc.inspection.journal_lines import follow, journal
 from intentc.inspection.neighbourhood import neighbourhood
-from intentc.inspection.objects import objects
+from intentc.inspection.object_search import objects
 from intentc.inspection.pending_references import pending_page
 from intentc.inspection.quarantined import quarantine
 from intentc.inspection.reaction_map import reactions

@@ -32,7 +32,7 @@ from intentc.inspection.part_sources import origins_of, owners_of, parts_shown, 
 from intentc.inspection.pending_references import dangling_references
 from intentc.inspection.resource_states import BOTH, FACT, INPUT, NONE, OUTPUT, is_made, ownership_of, role_of, state_of
 from intentc.journal import Journal
-from intentc.loading.resources import ANSWER_VERSION
+from intentc.loading.resource_files import ANSWER_VERSION
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem
 

@@ -4,7 +4,7 @@ Only this package reads YAML. It checks what it can while file and line are know
 """
 
 from .convert import convert, did_you_mean, in_words, unknown_field
-from .resources import Loaded, load_resources
+from .resource_files import Loaded, load_resources
 from .schemas import load_schema
 from .yaml import Limits, Located, load_documents, load_yaml, parse_documents
 

@@ -2,7 +2,7 @@
 
 Recorded reads run every affected intent, so neither makes an output wrong: a missing reaction is a map that says less
 than was meant, an idle edge one that says more than this world needs. It examines a converged world; it evaluates and
-changes nothing there. The map need not be the world's own. ``dependencies/check.py`` checks a map
+changes nothing there. The map need not be the world's own. ``dependencies/map_check.py`` checks a map
 by itself. State: the counts of one comparison.
 """
 
@@ -18,7 +18,7 @@ from intentc.logic.cache import State, Transition
 from intentc.logic.cache.states import NO_OFFERS
 from intentc.logic.changes import ChangedReads
 from intentc.logic.dependencies import DependencyProcessor, Finding, Path, ReactionMap
-from intentc.logic.dependencies.check import kinds_reached, walk_states
+from intentc.logic.dependencies.map_check import kinds_reached, walk_states
 from intentc.logic.dependencies.reactions import SELF, Declared, Edge, edges
 from intentc.logic.live_world import LiveWorld
 from intentc.model import Key, Read, Schema

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from intentc.loading.resources import Loaded, resources_in
+from intentc.loading.resource_files import Loaded, resources_in
 from intentc.loading.yaml import Located, load_documents
 from intentc.model import Schema
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from intentc.evaluation import Compiler
-from intentc.loading.resources import Loaded
+from intentc.loading.resource_files import Loaded
 from intentc.model import InvalidInput, Name, Operation, Problem
 from intentc.model.status import STATUS, timeless, without_empty
 from intentc.model.values import thaw

@@ -28,7 +28,7 @@ from intentc.dev.servers import Running, running
 from intentc.inspection.shown_resources import lower_level, shown
 from intentc.loading.configuration import Configuration, Settings
 from intentc.loading.configuration.sections import Etcd, Intentc
-from intentc.loading.resources import Loaded
+from intentc.loading.resource_files import Loaded
 from intentc.writing.connection import Connection
 from tests.envoy.manifests import Manifest
 from tests.support.envoy.held_ports import held_port

@@ -22,7 +22,7 @@ from intentc.apiserver.serving import running_api_server
 from intentc.bridges.azure.pfx import PASSWORD, Pair
 from intentc.dev.etcd_server import Etcd
 from intentc.dev.resource_manager import ResourceManager, serving_resource_manager
-from intentc.loading.resources import resources_in
+from intentc.loading.resource_files import resources_in
 from intentc.loading.schemas import load_schema
 from intentc.loading.yaml import Located
 from intentc.model import Schema

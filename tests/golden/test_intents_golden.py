@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from intentc.cli.input_files import apply_inputs, targets_first
-from intentc.loading.resources import load_resources
+from intentc.loading.resource_files import load_resources
 from intentc.model import Key
 from tests.golden.comparing import Golden
 from tests.golden.projection import projected

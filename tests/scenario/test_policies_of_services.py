@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from intentc.cli.input_files import apply_inputs, targets_first
-from intentc.loading.resources import load_resources
+from intentc.loading.resource_files import load_resources
 from intentc.model import Key
 from tests.support.contrail_system import ContrailSystem, fq_name
 from tests.support.golden.cases import cases

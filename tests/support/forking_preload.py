@@ -9,7 +9,7 @@ import pkgutil
 import intentc
 from intentc.loading import load_schema
 from intentc.loading.configuration.reading import load
-from intentc.logic.dependencies.check import findings
+from intentc.logic.dependencies.map_check import findings
 from intentc.plugins import find_compilers, installed, load_all
 
 _LOADED_WHEN_USED = (

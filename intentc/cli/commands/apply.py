@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from intentc.loading.configuration import Configuration, Loaded
-from intentc.loading.resources import Loaded as Input
+from intentc.loading.resource_files import Loaded as Input
 from intentc.model import Problem
 
 from ..command_error import CommandError, Exit

@@ -1,7 +1,7 @@
 """``intentc audit``: compiles everything from scratch at one revision, and compares it with the stored objects.
 
 It needs no running compiler, and does not disturb one. While a compiler is busy, it also shows that compiler's pending
-writes. The service runs the same command in a process of its own (``service/audits/process.py``).
+writes. The service runs the same command in a process of its own (``service/audits/audit_process.py``).
 
 ``--beside-service`` lowers the process's priority, and a thread ends the process when its stdin closes.
 """

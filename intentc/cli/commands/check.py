@@ -18,7 +18,7 @@ import msgspec
 
 from intentc.loading.certificates import certificate_files, expiring, reject_expired
 from intentc.loading.configuration import Configuration, Loaded, open_api_server, plain_secrets
-from intentc.logic.dependencies.check import SEVERITIES, Finding
+from intentc.logic.dependencies.map_check import SEVERITIES, Finding
 from intentc.model import InvalidInput, Schema
 from intentc.model.problem import UNKNOWN_FIELD
 from intentc.watch.protocol import Store

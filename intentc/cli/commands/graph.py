@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from intentc.loading.configuration import Configuration, Loaded
-from intentc.logic.dependencies.check import layers
+from intentc.logic.dependencies.map_check import layers
 
 from ..command_error import CommandError, Exit
 from ..command_options import configured

@@ -18,7 +18,7 @@ from intentc.loading.convert import did_you_mean, in_words
 from intentc.model import InvalidInput
 
 from .sections import Section
-from .values import AtLeast, FilePath, PrefixInEtcd, Secret, Settings, decode_setting
+from .setting_types import AtLeast, FilePath, PrefixInEtcd, Secret, Settings, decode_setting
 
 KeyPath = tuple[str | int, ...]
 _Section = TypeVar("_Section", bound=Section)

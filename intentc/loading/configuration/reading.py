@@ -24,7 +24,7 @@ from intentc.model import InvalidInput
 from .building import Builder, KeyPath, dotted, secrets_in
 from .risks import Note, reject_open_diagnostics, reject_two_modes, reject_unchecked_certificates, risks
 from .sections import Configuration, Intentc, Section
-from .values import Secret
+from .setting_types import Secret
 
 PREFIX = "INTENTC_"
 _SEPARATOR = "__"
@@ -169,7 +169,7 @@ def _document(path: Path) -> Located:
 
 
 def _holds_resources(value: Any) -> bool:
-    """Whether a document has one of the forms that ``intentc apply`` takes (``loading.resources``)."""
+    """Whether a document has one of the forms that ``intentc apply`` takes (``loading.resource_files``)."""
     if isinstance(value, list):
         return any(isinstance(entry, dict) and "kind" in entry for entry in value)
     return isinstance(value, dict) and not _OF_RESOURCES.isdisjoint(value)

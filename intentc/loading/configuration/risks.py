@@ -15,7 +15,7 @@ from intentc.model import InvalidInput, Schema, kebab
 
 from .building import KeyPath, dotted
 from .sections import SHORTEST_LEASE, Configuration
-from .values import Url, is_loopback
+from .setting_types import Url, is_loopback
 
 _SHOWN = 3
 SHORTEST_TOKEN = 16

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
-from .values import Address, AtLeast, FilePath, HostName, PrefixInEtcd, Seconds, Secret, Settings, Url
+from .setting_types import Address, AtLeast, FilePath, HostName, PrefixInEtcd, Seconds, Secret, Settings, Url
 
 SHORTEST_LEASE = 2.0
 """Seconds: the shortest life of a lease in etcd, at its default election timeout."""

@@ -10,7 +10,7 @@ Read from YAML in the form
         self: [all: gateway]
 
 Kinds may be spelled in snake_case or kebab-case. ``all: KIND`` visits every object of KIND, related or not (for
-globals, which affect every object). ``check.py`` checks whether the kinds exist and whether a map makes sense.
+globals, which affect every object). ``map_check.py`` checks whether the kinds exist and whether a map makes sense.
 
 A map never changes once it is read; a reload replaces it as a whole. No other state.
 """

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from intentc.inspection.differences import Field
-from intentc.loading.resources import ANSWER_VERSION
+from intentc.loading.resource_files import ANSWER_VERSION
 from intentc.model import InvalidInput, Problem
 
 FORMAT = "1.1"

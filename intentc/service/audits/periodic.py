@@ -27,8 +27,8 @@ from intentc.reconcile import Loop, RequeueAfter
 from intentc.reconcile.backoff import Backoff
 from intentc.watch.source import Source
 
+from .audit_process import AuditFailed
 from .look import Before, Look, Mismatch, MismatchKind, Pair, affected, repaired
-from .process import AuditFailed
 
 _LOG = logging.getLogger(__name__)
 _LOOK = 0.05

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from intentc.bridges.azure.document import Assembled, assemble, parts_of, record_of
-from intentc.loading.resources import resources_in
+from intentc.loading.resource_files import resources_in
 from intentc.loading.yaml import Located
 from intentc.offline.offline import Offline
 from intentc.plugins import find_compilers, load_all

@@ -12,7 +12,7 @@ import msgspec
 
 from intentc.apiserver.sources import DerivedSource
 from intentc.compilers.gateway.contenders import ALL
-from intentc.loading.resources import Loaded
+from intentc.loading.resource_files import Loaded
 from intentc.model.manifest import manifest_uuid
 from intentc.model.status import without_empty
 from intentc.offline.offline import Offline

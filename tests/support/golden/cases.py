@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from intentc.loading.resources import load_resources
+from intentc.loading.resource_files import load_resources
 from intentc.loading.schemas import load_schema
 from intentc.loading.yaml import load_yaml
 

@@ -22,7 +22,7 @@ from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
 from intentc.bridges.kubernetes.serving import Bridge, Settings
 from intentc.bridges.process import running
 from intentc.loading.kubeconfig import ClusterAccess
-from intentc.loading.resources import load_what_can_be
+from intentc.loading.resource_files import load_what_can_be
 from intentc.offline.offline import PATH, Offline
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.writing.connection import in_process

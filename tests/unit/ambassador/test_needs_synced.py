@@ -7,7 +7,7 @@ import pytest
 from intentc.bridges.kubernetes.rest_mapping import mirrored_kinds
 from intentc.compilers.ambassador import compiler
 from intentc.loading.configuration.sections import Kubernetes
-from intentc.loading.configuration.values import FilePath
+from intentc.loading.configuration.setting_types import FilePath
 from intentc.loading.schemas import load_schema
 from intentc.model.bridge_keys import synced_key
 from intentc.service.service import Unsynced, synced_check

@@ -16,7 +16,7 @@ from intentc.loading.configuration.sections import (
     KeystoneRole,
     KeystoneUser,
 )
-from intentc.loading.configuration.values import Secret
+from intentc.loading.configuration.setting_types import Secret
 
 from .conftest import rejected
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from intentc.loading.yaml import load_yaml
-from intentc.logic.dependencies.check import findings
+from intentc.logic.dependencies.map_check import findings
 from intentc.plugins import load_all
 from intentc.testing import FakeCluster, load, service_for
 from tests.support.app.compiler import compiler as app

@@ -14,7 +14,7 @@ import pytest
 
 from intentc.cli.entry import run
 from intentc.cli.input_files import targets_first
-from intentc.loading.resources import load_resources
+from intentc.loading.resource_files import load_resources
 from intentc.logic import LiveWorld
 from intentc.logic.dependencies import DependencyProcessor, load
 from intentc.model import Key

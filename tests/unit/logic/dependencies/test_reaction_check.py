@@ -7,7 +7,7 @@ import re
 import pytest
 
 from intentc.logic.dependencies import Finding, findings, load
-from intentc.logic.dependencies.check import layers
+from intentc.logic.dependencies.map_check import layers
 from tests.support.toy_kinds import toy_schema
 
 SOUND = """\

@@ -45,7 +45,7 @@ async def test_it_inherits_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
 
 async def test_what_it_says_on_stderr_is_logged_line_by_line(caplog: pytest.LogCaptureFixture) -> None:
     await process(f"print('one', 'two', sep='\\n', end='', file=sys.stderr); {SAYS_REPORT}")()
-    said = [record.message for record in caplog.records if record.name == "intentc.service.audits.process"]
+    said = [record.message for record in caplog.records if record.name == "intentc.service.audits.audit_process"]
     assert said == ["audit: one", "audit: two"]
     assert all(record.levelno == logging.WARNING for record in caplog.records)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intentc.loading.configuration import load
-from intentc.loading.configuration.values import Seconds
+from intentc.loading.configuration.setting_types import Seconds
 
 
 def test_once_an_hour_and_ten_minutes_at_most_by_default() -> None:

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from intentc import crashpoints
-from intentc.loading.configuration.values import Seconds
+from intentc.loading.configuration.setting_types import Seconds
 from intentc.offline.audit import Report
 from intentc.service.audits import AuditFailed, PeriodicAudit
 from tests.support.box_system import BoxSystem

@@ -11,7 +11,7 @@ from pytest_mock import MockerFixture
 
 from intentc.loading import load_resources
 from intentc.loading.configuration import Configuration
-from intentc.loading.resources import SECTIONS, load_what_can_be
+from intentc.loading.resource_files import SECTIONS, load_what_can_be
 from intentc.model.problem import InvalidInput
 from intentc.model.schema import Schema
 

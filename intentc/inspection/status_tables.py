@@ -4,7 +4,7 @@ Three words have distinct meanings: *converged* (nothing left to do for the appl
 rejected), *healthy* (see ``is_healthy``) and *problems* (what people must change in inputs, whether these are compiled
 or held). Bodies of resources never appear here. ``report`` is called every second, so it reads tables and counters
 only. ``Rates`` samples the counters once a second: measuring rates in the hot path would cost each evaluation.
-``service/status.py`` adds what people read first.
+``service/compiler_status.py`` adds what people read first.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ from ..watch.source import Source
 from ..writing import ReadService, WriteService
 from ..writing.http import HttpWriteService
 from .audits import PeriodicAudit, Spawn
+from .compiler_status import CompilerStatus, Parts
 from .problem_reports import ProblemReports
-from .status import CompilerStatus, Parts
 from .takeover import TakeOver
 
 _LOG = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ Every process watches both sides; the one that leads writes. It hands to each pa
 problems included. The mirror compares with what etcd holds, not with what was written: whoever changes a copy, it shows
 here. Once a second it looks which kinds need another list (30 seconds apart at least), withholds deletions of kinds
 that the cluster lost, and has approvals carried out (``cluster_identity``), marks written (``marking``) and manifests
-looked at (``manifest_reconciler``). ``status`` describes it.
+looked at (``manifest_reconciler``). ``bridge_status`` describes it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from intentc.watch.source import Source
 from intentc.writing.http import MirrorService
 
 from ..process import LeadingProcess, ProcessSettings, with_deletions
+from .bridge_status import metrics, status_of
 from .cluster import Cluster
 from .cluster_identity import Approvals, ClusterIdentity
 from .compiled_problems import CompiledProblems
@@ -49,7 +50,6 @@ from .problem_events import Note, Notes, ProblemEvents
 from .projection import Projector
 from .reporting import Reporter
 from .rest_mapping import Served, manifest_kind
-from .status import metrics, status_of
 from .stored_manifests import FOLLOWED
 from .wire import UNUSABLE
 

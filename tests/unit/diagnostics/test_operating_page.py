@@ -13,7 +13,7 @@ import pytest
 
 from intentc.apiserver.health import SIZE, USED
 from intentc.bridges.azure.serving import metrics as metrics_of_publisher
-from intentc.bridges.kubernetes.status import metrics as metrics_of_bridge
+from intentc.bridges.kubernetes.bridge_status import metrics as metrics_of_bridge
 from intentc.bridges.xds.metrics import Figures
 from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REJECTED, ROLE, registry_of
 from intentc.diagnostics.metrics import compiler_metrics as metrics_of_compiler

@@ -12,8 +12,8 @@ import anyio
 
 from intentc.directives import DirectiveWatch
 from intentc.service.audits import PeriodicAudit
+from intentc.service.compiler_status import Parts
 from intentc.service.service import CompilerService, Step, tasks_of
-from intentc.service.status import Parts
 from intentc.service.takeover import TakeOver
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.source import Source

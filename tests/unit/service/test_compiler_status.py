@@ -15,7 +15,7 @@ from intentc.model import Key, Name, Problem
 from intentc.model.events import Snapshot
 from intentc.planning import DeleteGuard
 from intentc.reconcile.failures import Rejected, Throttled, Unavailable
-from intentc.service.status import CompilerStatus, Leadership, Parts
+from intentc.service.compiler_status import CompilerStatus, Leadership, Parts
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
@@ -193,7 +193,7 @@ def _verdicts(reported: Reported) -> tuple[bool | None, bool | None, float | Non
 async def test_an_observer_logs_how_much_it_would_write(
     box_system: BoxSystem, reported: Reported, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "intentc.service.status")
+    caplog.set_level("INFO", "intentc.service.compiler_status")
     box_system.engine.withhold(OBSERVING, "--observe")
     await box_system.boxes("a", "b")
     for _ in range(2):
@@ -365,7 +365,7 @@ async def test_problems_without_consequence_wait_for_nobody(box_system: BoxSyste
 
 
 async def test_it_looks_by_itself(box_system: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("intentc.service.status._PERIOD", 0.0)
+    monkeypatch.setattr("intentc.service.compiler_status._PERIOD", 0.0)
     looks = 0
 
     def look() -> None:

@@ -42,13 +42,13 @@ class Gateway(NamedTuple):
     async def accepted(self, revision: int) -> None:
         """Wait until Envoy has answered everything that follows from the store up to ``revision``. Raises
         ``CommandError`` after 30 s."""
-        world = self.xds.world
+        cache = self.xds.cache
         with anyio.move_on_after(_ACCEPTED_WITHIN_SECONDS):
             # Envoy's answers set no event here.
             while not (  # noqa: ASYNC110
-                world.published >= revision
-                and world.streams
-                and all(stream.serial >= world.serial for stream in world.streams)
+                cache.published >= revision
+                and cache.streams
+                and all(stream.serial >= cache.serial for stream in cache.streams)
             ):
                 await anyio.sleep(_POLL_SECONDS)
             return

@@ -20,9 +20,9 @@ _LONGEST = 40_000
 
 def state(server: Server, envoy: Envoy) -> list[tuple[str, str]]:
     """Titles with texts."""
-    world = server.world
-    streams = [_stream(stream) for stream in world.streams]
-    states = {" ".join(key): _fields(state) for key, state in world.rejected.items()}
+    cache = server.cache
+    streams = [_stream(stream) for stream in cache.streams]
+    states = {" ".join(key): _fields(state) for key, state in cache.rejected.items()}
     found = {
         "xDS server": {**server.status(), "records to write": server.records.waiting, "pending": server.pending()},
         "rejected": states,

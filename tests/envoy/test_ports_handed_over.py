@@ -63,7 +63,7 @@ async def test_a_second_listener_of_a_port_works_once_the_first_is_deleted(
     await either.write(listener("ns/three", second))
 
     async def rejected() -> bool:
-        return bool(either.server.world.rejected)
+        return bool(either.server.cache.rejected)
 
     await until_true(rejected)
     await either.write(gone("envoy_listener", "ns", "two"))

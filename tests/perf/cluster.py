@@ -243,7 +243,7 @@ async def _acknowledged(cluster: FakeCluster, bridge: Bridge, chain: Chain) -> N
         await anyio.sleep(0.001)
     engine = chain.started.service.engine
     await engine.settled(bridge.revision)
-    revision, world = max(bridge.revision, engine.sender.last_revision), chain.gateway.xds.world
+    revision, world = max(bridge.revision, engine.sender.last_revision), chain.gateway.xds.cache
     while not (world.published >= revision and all(stream.serial >= world.serial for stream in world.streams)):  # noqa: ASYNC110
         await anyio.sleep(0.001)
 

@@ -15,7 +15,7 @@ from intentc.bridges.xds.ads import Discovery, listening
 from intentc.bridges.xds.bootstrap import Address, bootstrap
 from intentc.bridges.xds.metrics import Figures
 from intentc.bridges.xds.rejections import RejectionAnalyzer
-from intentc.bridges.xds.world import World
+from intentc.bridges.xds.snapshot_cache import SnapshotCache
 from intentc.dev.envoy_server import running_envoy
 
 _WITHIN_SECONDS = 60.0
@@ -24,7 +24,7 @@ Update = Callable[[], Awaitable[float]]
 
 
 @asynccontextmanager
-async def envoy_over(world: World) -> AsyncIterator[Update]:
+async def envoy_over(world: SnapshotCache) -> AsyncIterator[Update]:
     """An Envoy that has accepted all of ``world``. Gives a call that sends it everything published since, and returns
     the seconds until it has accepted that. Both raise ``TimeoutError`` after a minute, or if it rejects anything."""
     answered = anyio.Event()

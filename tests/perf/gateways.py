@@ -49,11 +49,11 @@ class Assembling:
     def __init__(self, listing: Snapshot) -> None:
         # Not part of the compiler's memory, which was looked at before.
         from intentc.bridges.xds.encoding import load_extensions
+        from intentc.bridges.xds.snapshot_cache import SnapshotCache
         from intentc.bridges.xds.watch_consumer import WatchConsumer
-        from intentc.bridges.xds.world import World
 
         load_extensions()
-        self.world = World()
+        self.world = SnapshotCache()
         self._consumer = WatchConsumer(self.world)
         self.encoding, self.assembling = self.take(listing)
 

@@ -25,7 +25,7 @@ from .elements import Type
 from .metrics import Figures
 from .rejections import RejectionAnalyzer
 from .session import Session
-from .world import World
+from .snapshot_cache import SnapshotCache
 
 _Result = TypeVar("_Result")
 _LOG = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class AddressTaken(OSError):
 
 
 class Discovery:
-    """The streams over one world.
+    """The streams over one cache.
 
     ``changed`` is called when an answer changes what must be published; ``sleep`` returns after the given seconds;
     ``clock`` gives seconds.
@@ -71,7 +71,7 @@ class Discovery:
 
     def __init__(
         self,
-        world: World,
+        cache: SnapshotCache,
         rejections: RejectionAnalyzer,
         figures: Figures,
         changed: Callable[[], None],
@@ -79,7 +79,7 @@ class Discovery:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._world = world
+        self._cache = cache
         self._rejections = rejections
         self._figures = figures
         self._changed = changed
@@ -147,11 +147,11 @@ class Discovery:
         # Not with the first response: a stream whose first response is never read could not be aborted.
         await context.send_initial_metadata(())
         session = Session(
-            self._world, self._rejections, whole=dialect.whole, peer=context.peer(), count=self._figures.count
+            self._cache, self._rejections, whole=dialect.whole, peer=context.peer(), count=self._figures.count
         )
         wake = asyncio.Event()
         _LOG.info("an Envoy is connected: %s", context.peer())
-        self._world.streams.add(session)
+        self._cache.streams.add(session)
         self._wakes.add(wake)
         speaking = asyncio.create_task(self._speak(session, dialect, context, wake))
         listening = asyncio.create_task(self._listen(session, dialect, message, messages, wake))
@@ -164,7 +164,7 @@ class Discovery:
             speaking.cancel()
             listening.cancel()
             self._wakes.discard(wake)
-            self._world.streams.discard(session)
+            self._cache.streams.discard(session)
             self._unknown_names.note(session, 0)
             self._changed()
             _LOG.info("an Envoy has disconnected: %s", context.peer())
@@ -180,7 +180,7 @@ class Discovery:
     ) -> None:
         """Process ``message`` and all that follow, each in parts, so that a large request delays no other stream."""
         while message is not None:
-            most = client_limits.most_names(max(len(self._world.served.resources(kind)) for kind in Type))
+            most = client_limits.most_names(max(len(self._cache.served.resources(kind)) for kind in Type))
             request = await _in_turns(dialect.reading(message, most))
             if request is not None:
                 await _in_turns(session.receiving(request))

@@ -12,7 +12,7 @@ from google.protobuf import any_pb2, json_format
 from .elements import Element, Type
 from .encoding import Unencodable, Version, encode
 from .route_configurations import Assembly
-from .world import World
+from .snapshot_cache import SnapshotCache
 
 XDS_CLUSTER = "intentc_xds"
 _HTTP2 = {
@@ -79,7 +79,7 @@ def static_bootstrap(
     ``left_out`` is called with each element that is no valid message, and the others stay; without it,
     ``encoding.Unencodable`` is raised.
     """
-    world = World()
+    cache = SnapshotCache()
     for element in sorted(elements, key=lambda element: (element.kind, element.name)):
         try:
             version = encode(element)
@@ -88,9 +88,9 @@ def static_bootstrap(
                 raise
             left_out(element, error)
             continue
-        world.want(version.key, version)
-    in_force = {kind: [_config(one) for one in world.members(kind, None)] for kind in Type if kind is not Type.ROUTES}
-    configurations = {name: _routes(world.assembly, name) for name in sorted(world.assembly.configurations)}
+        cache.want(version.key, version)
+    in_force = {kind: [_config(one) for one in cache.members(kind, None)] for kind in Type if kind is not Type.ROUTES}
+    configurations = {name: _routes(cache.assembly, name) for name in sorted(cache.assembly.configurations)}
     assignments = {one["cluster_name"]: one for one in in_force[Type.ENDPOINTS]}
     return {
         "node": {"id": "intentc", "cluster": "intentc"},

@@ -13,8 +13,8 @@ another may take its address. Envoy applies the listeners of a response one by o
 address until the new version is warm, which is after the answer. So a listener that releases an address to another is
 removed first, and added again once Envoy has answered that (docs/adr/0014).
 
-State: ``ads`` adds and removes streams; ``world`` keeps names; ``world`` and ``rejections`` change ``Addresses``,
-``session`` its ``StreamAddresses``.
+State: ``ads`` adds and removes streams; ``snapshot_cache`` keeps names; ``snapshot_cache`` and ``rejections`` change
+``Addresses``, ``session`` its ``StreamAddresses``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ those on trial are set back to their last good version until the other half is a
 rejected element's last good version stays in force, unless it checks clients less strictly; a route without one gets a
 fallback (``encoding.fallback_routes``). All other elements take effect.
 
-State: the states belong to ``world``; only it changes them.
+State: the states belong to ``snapshot_cache``; only it changes them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Encodes an element's v3 JSON as the bytes of its protobuf message, once per version, and finds what it refers to.
 
 Invalid JSON (an unknown field, a wrong type, an unknown extension) is found here, with a message that names the field;
-Envoy checks its own constraints. Here are also the names and addresses by which ``world`` orders changes, and the
-routes that may stand in for a rejected one. ``model/protobuf`` has the single fields.
+Envoy checks its own constraints. Here are also the names and addresses by which ``snapshot_cache`` orders changes, and
+the routes that may stand in for a rejected one. ``model/protobuf`` has the single fields.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from intentc.watch.protocol import Delete, Operation, Put, Store
 from .element_states import ElementState, Phase
 from .elements import REJECTION, ROUTE, SECRET, Key, Rejection
 from .encoding import Version
+from .snapshot_cache import SnapshotCache
 from .watch_consumer import Recorded
-from .world import World
 
 _LOG = logging.getLogger(__name__)
 _RETRY = Backoff(1.0, 1.0, jitter=0)
@@ -92,15 +92,15 @@ class Records:
         """The number of pending writes."""
         return len(self._waiting)
 
-    def write(self, world: World) -> None:
+    def write(self, cache: SnapshotCache) -> None:
         """Have the records of accepted, rejected and deleted elements written."""
-        for key in sorted(world.unrecorded):
-            state = world.state(key)
+        for key in sorted(cache.unrecorded):
+            state = cache.state(key)
             if state is None or state.phase is Phase.ACCEPTED:
                 self.record(key, None)
             elif (rejection := rejection_of(state)) is not None and not self._is_stored(key, state, rejection):
                 self.record(key, rejection)
-        world.unrecorded.clear()
+        cache.unrecorded.clear()
 
     def _is_stored(self, key: Key, state: ElementState, rejection: Rejection) -> bool:
         """Whether the store has a rejection already: a version tried again is rejected with the same words."""

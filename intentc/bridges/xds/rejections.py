@@ -1,4 +1,4 @@
-"""Finds the element that caused an Envoy's rejection, and has the world stop offering it.
+"""Finds the element that caused an Envoy's rejection, and has the cache stop offering it.
 
 All streams need one result: several Envoys reject the same element, one after the other, and an element that another
 Envoy has acknowledged is not withdrawn because one rejects it. If the message names an element, the search is over;
@@ -8,8 +8,8 @@ Every rejection is about the element itself, so trying the same version again wo
 whose address was in use (``Retries``). A release by one of our listeners is known, and the retry is immediate; for
 other programs it backs off from 1 s to 30 s.
 
-State: it reports what it finds to ``world``, which changes the states of elements and has it forget addresses that were
-released.
+State: it reports what it finds to ``snapshot_cache``, which changes the states of elements and has it forget addresses
+that were released.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from intentc.reconcile.failures import Failure
 
 from .elements import LISTENER, VIRTUAL_HOST, Key, Type
 from .encoding import Version
-from .world import World
+from .snapshot_cache import SnapshotCache
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_MESSAGE = 1_000
@@ -45,29 +45,29 @@ def in_use(message: str) -> bool:
 
 
 class RejectionAnalyzer:
-    """Finds the elements that Envoy rejects and withdraws them from the world. ``on_retry``: called when it offers one
+    """Finds the elements that Envoy rejects and withdraws them from the cache. ``on_retry``: called when it offers one
     again."""
 
-    def __init__(self, world: World, on_retry: Callable[[], None] = lambda: None) -> None:
-        self.retries = Retries(world, on_retry)
+    def __init__(self, cache: SnapshotCache, on_retry: Callable[[], None] = lambda: None) -> None:
+        self.retries = Retries(cache, on_retry)
         self._log = RejectionLog(time.monotonic)
-        self._world = world
+        self._cache = cache
 
     def on_rejection(self, kind: Type, names: set[str] | None, trial: list[Version], message: str) -> bool:
         """Handle an Envoy's rejection of the resources ``names`` (None: all), in which ``trial`` are on trial.
 
         Returns False if no element can be blamed, so that the Envoy would reject the same resources again.
         """
-        world = self._world
+        cache = self._cache
         if _LISTED.match(message):
             # Envoy took the others of the response, so only those that it names matter.
-            found = named(message, trial, world.members(kind, names))
-            world.drop_predecessors([version for version, _ in found])
+            found = named(message, trial, cache.members(kind, names))
+            cache.drop_predecessors([version for version, _ in found])
             for version, why in found:
                 if self._suspects([version]):
                     self._blame(version.key, why)
             return bool(found) or self._acknowledged_once(kind, names, message)
-        if world.drop_predecessors(trial):
+        if cache.drop_predecessors(trial):
             return True
         suspects = self._suspects(trial)
         if suspects is None:
@@ -84,7 +84,7 @@ class RejectionAnalyzer:
         """
         found = []
         for version in trial:
-            state = self._world.state(version.key)
+            state = self._cache.state(version.key)
             if state is None or state.offered is not version:
                 return None
             if state.good is not version:
@@ -93,19 +93,19 @@ class RejectionAnalyzer:
 
     def _acknowledged_once(self, kind: Type, names: set[str] | None, message: str) -> bool:
         """Handle a rejection of resources that were all acknowledged before."""
-        world = self._world
-        if len(world.streams) > 1:
+        cache = self._cache
+        if len(cache.streams) > 1:
             shown = message[:_LONGEST_MESSAGE]
             level = self._log.level("in force", shown, logging.WARNING)
             _LOG.log(level, "one Envoy rejects what others have in force; it keeps what it has: %s", shown)
             return False
-        members = world.members(kind, names)
+        members = cache.members(kind, names)
         if _LISTED.match(message):
             found = named(message, members)
             for version, why in found:
                 self._blame(version.key, why)
             return bool(found)
-        doubted = world.put_on_trial_again(members)
+        doubted = cache.put_on_trial_again(members)
         if doubted:
             self._search(kind, doubted, message)
         return bool(doubted)
@@ -118,24 +118,24 @@ class RejectionAnalyzer:
         shown = message[:_LONGEST_MESSAGE]
         level = self._log.level("search", shown, logging.INFO)
         _LOG.log(level, "searching %d elements for the one that Envoy rejects: %s", len(suspects), shown)
-        self._world.suspend(kind, half(message, suspects), suspects)
+        self._cache.suspend(kind, half(message, suspects), suspects)
 
     def _blame(self, key: Key, message: str) -> None:
-        """Have the world stop offering the wanted version of ``key``, and record it as rejected."""
-        state = self._world.state(key)
+        """Have the cache stop offering the wanted version of ``key``, and record it as rejected."""
+        state = self._cache.state(key)
         if state is None or state.wanted is None:
             return
         shown = message[:_LONGEST_MESSAGE]
         extra = {"key": " ".join(key), "revision": state.wanted.element.revision}
         is_displaced = key[0] == LISTENER and in_use(shown)
         is_new = not is_displaced or self.retries.on_rejection(key)
-        self._world.reject(key, shown)
+        self._cache.reject(key, shown)
         if not is_new:
             _LOG.info("%s %s waits for its address: %s", *key, message, extra=extra)
             return
         level = self._log.level(" ".join(key), shown, logging.ERROR)
         _LOG.log(level, "Envoy rejects %s %s: %s", *key, shown, extra=extra)
-        self._world.unrecorded.add(key)
+        self._cache.unrecorded.add(key)
 
 
 class _Attempt(NamedTuple):
@@ -148,8 +148,8 @@ class _Attempt(NamedTuple):
 class Retries:
     """Retries all listeners whose address was in use. ``on_retry``: called when the loop offers one again."""
 
-    def __init__(self, world: World, on_retry: Callable[[], None]) -> None:
-        self._world = world
+    def __init__(self, cache: SnapshotCache, on_retry: Callable[[], None]) -> None:
+        self._cache = cache
         self._on_retry = on_retry
         self._attempts: dict[Key, _Attempt] = {}
         self.loop: Loop[Key] = Loop(self._retry, backoff=_TRIES)
@@ -160,34 +160,34 @@ class Retries:
         A first rejection is not reported while another listener of ours has the address, or has released it and not
         every Envoy knows yet.
         """
-        state = self._world.state(key)
+        state = self._cache.state(key)
         if state is None or state.wanted is None:
             return False
         version, attempt = state.wanted, self._attempts.get(key)
         if attempt is not None and attempt.version is version:
             return True
         heard = self._begin(key, version, self._heard()).heard
-        addresses = self._world.addresses
+        addresses = self._cache.addresses
         return not (addresses.last_left(version.addresses) > heard or addresses.had_by_another(key, version.addresses))
 
     def sweep(self) -> None:
         """Offer the listeners again whose address was released, and forget those that need no retry."""
-        world = self._world
+        cache = self._cache
         for key in sorted(self._displaced()):
-            wanted = world.rejected[key].wanted
+            wanted = cache.rejected[key].wanted
             if wanted is None:
                 continue
             attempt = self._attempts.get(key)
             if attempt is None or attempt.version is not wanted:
                 # Known from a record: an Envoy of a former process, or of another server, rejected it.
-                attempt = self._begin(key, wanted, world.serial)
-            left = world.addresses.last_left(wanted.addresses)
+                attempt = self._begin(key, wanted, cache.serial)
+            left = cache.addresses.last_left(wanted.addresses)
             if left > attempt.heard:
                 self._attempts[key] = attempt._replace(heard=left)
-                world.try_again(key)
-        world.addresses.forget(self._heard())
+                cache.try_again(key)
+        cache.addresses.forget(self._heard())
         for key, attempt in list(self._attempts.items()):
-            state = world.state(key)
+            state = cache.state(key)
             if state is None or state.wanted is not attempt.version or state.good is attempt.version:
                 del self._attempts[key]
 
@@ -195,13 +195,13 @@ class Retries:
         if key not in self._attempts:
             return
         if key in self._displaced():
-            self._world.try_again(key)
+            self._cache.try_again(key)
             self._on_retry()
         raise Failure(f"no Envoy has accepted the listener {key[1]} yet")
 
     def _displaced(self) -> list[Key]:
         """The listeners that are rejected only because their address is in use."""
-        rejected = self._world.rejected.items()
+        rejected = self._cache.rejected.items()
         return [key for key, state in rejected if key[0] == LISTENER and in_use(state.rejection)]
 
     def _begin(self, key: Key, version: Version, heard: int) -> _Attempt:
@@ -212,8 +212,8 @@ class Retries:
 
     def _heard(self) -> int:
         """The serial up to which every Envoy that is not silent has answered."""
-        world = self._world
-        return int(min(world.progress.answered(world.serial), world.serial))
+        cache = self._cache
+        return int(min(cache.progress.answered(cache.serial), cache.serial))
 
 
 class RejectionLog:

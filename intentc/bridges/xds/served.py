@@ -19,8 +19,8 @@ _DELETED_KEPT = 1_024
 
 
 class Resource(NamedTuple):
-    """A resource as Envoy is sent it. ``body``: an ``Any``; ``version``: see ``World.version``; ``addresses``: those of
-    a listener."""
+    """A resource as Envoy is sent it. ``body``: an ``Any``; ``version``: see ``SnapshotCache.version``; ``addresses``:
+    those of a listener."""
 
     name: str
     version: str

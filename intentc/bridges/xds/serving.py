@@ -1,6 +1,6 @@
-"""Runs the xDS server: the watch, the world, the records, and the streams of Envoys; reports its status.
+"""Runs the xDS server: the watch, the cache, the records, and the streams of Envoys; reports its status.
 
-The world is published when the store has been quiet for a moment, so that what a compiler writes together (a cluster,
+The cache is published when the store has been quiet for a moment, so that what a compiler writes together (a cluster,
 then its route) is sent together; and when an element is retried, or the end of a drain time or a silent Envoy is due.
 """
 
@@ -26,8 +26,8 @@ from .encoding import load_extensions
 from .metrics import Figures
 from .rejection_records import Records
 from .rejections import RejectionAnalyzer
+from .snapshot_cache import SnapshotCache
 from .watch_consumer import WatchConsumer
-from .world import World
 
 _LOG = logging.getLogger(__name__)
 _QUIET_SECONDS = 0.005
@@ -45,27 +45,27 @@ class Server(Follower):
         drain_seconds: float = ENVOYS_DEFAULT_SECONDS,
     ) -> None:
         super().__init__(Source(store, f"/{path.strip('/')}/"))
-        self.world = World(draining=Draining(drain_seconds))
-        self.rejections = RejectionAnalyzer(self.world, self._changed)
-        self.consumer = WatchConsumer(self.world)
+        self.cache = SnapshotCache(draining=Draining(drain_seconds))
+        self.rejections = RejectionAnalyzer(self.cache, self._changed)
+        self.consumer = WatchConsumer(self.cache)
         self.records = Records(store, path, self.consumer.records)
         self.figures = Figures(self.status)
-        self.discovery = Discovery(self.world, self.rejections, self.figures, self._changed)
+        self.discovery = Discovery(self.cache, self.rejections, self.figures, self._changed)
         self.port = 0
         self._wake = anyio.Event()
 
     def take(self, item: Snapshot | Batch) -> None:
         self.consumer.apply(item)
         if not self.listed.is_set():
-            self.world.unrecorded.update(self.consumer.orphans())
+            self.cache.unrecorded.update(self.consumer.orphans())
             self._publish()
         self._changed()
 
     async def publish(self) -> None:
         """Publish changes with the configured delay until cancelled."""
         while True:
-            world = self.world
-            times = (world.draining.wait(), world.progress.wait(world.serial))
+            cache = self.cache
+            times = (cache.draining.wait(), cache.progress.wait(cache.serial))
             due = [seconds for seconds in times if seconds is not None]
             with anyio.move_on_after(min(due, default=None)):
                 await self._wake.wait()
@@ -81,32 +81,32 @@ class Server(Follower):
         """The elements that wait for clusters, each with the cluster."""
         return [
             {"holder": " ".join(key), "relation": CLUSTER, "target": cluster}
-            for key, clusters in sorted(self.world.held.items())
+            for key, clusters in sorted(self.cache.held.items())
             for cluster in sorted(clusters)
         ]
 
     def status(self) -> dict[str, Any]:
         """The status as JSON: elements, and the rejected ones with reasons."""
-        world = self.world
-        rejected = sorted(world.rejected.items())
+        cache = self.cache
+        rejected = sorted(cache.rejected.items())
         return {
-            "applied_revision": world.revision,
-            "serial": world.serial,
-            "streams": len(world.streams),
-            "silent_streams": world.progress.silent,
-            "elements": {"all": world.number, "rejected": len(rejected), "held": len(world.held)},
+            "applied_revision": cache.revision,
+            "serial": cache.serial,
+            "streams": len(cache.streams),
+            "silent_streams": cache.progress.silent,
+            "elements": {"all": cache.number, "rejected": len(rejected), "held": len(cache.held)},
             "rejected": [{"kind": kind, "name": name, "message": state.rejection} for (kind, name), state in rejected],
-            "resources": {kind.name.lower(): len(world.served.resources(kind)) for kind in Type},
+            "resources": {kind.name.lower(): len(cache.served.resources(kind)) for kind in Type},
         }
 
     def _changed(self) -> None:
-        self.records.write(self.world)
+        self.records.write(self.cache)
         self._wake.set()
 
     def _publish(self) -> None:
         began = time.perf_counter()
         self.rejections.retries.sweep()
-        if self.world.publish():
+        if self.cache.publish():
             self.figures.publishing.observe(time.perf_counter() - began)
         self.discovery.published()
 
@@ -124,7 +124,7 @@ async def running_xds(
     ``drain_seconds``: the drain time with which those Envoys are started.
 
     Listens once everything in the store is applied: an Envoy that finds no server keeps what it has, one that is sent
-    an empty world does not. Raises ``AddressTaken``.
+    an empty cache does not. Raises ``AddressTaken``.
     """
     load_extensions()
     server = Server(store, path, drain_seconds)

@@ -23,7 +23,7 @@ from .elements import WILDCARD, Type
 from .encoding import Version
 from .rejections import RejectionAnalyzer
 from .served import Resource
-from .world import World
+from .snapshot_cache import SnapshotCache
 
 _AT_ONCE = (Type.SECRETS, Type.ENDPOINTS)
 _NAMES = 500
@@ -124,7 +124,7 @@ class Session:
 
     def __init__(
         self,
-        world: World,
+        cache: SnapshotCache,
         rejections: RejectionAnalyzer,
         *,
         whole: bool,
@@ -137,7 +137,7 @@ class Session:
         self.peer = peer
         self.unknown_bytes = 0
         """Memory of names under which nothing was in force."""
-        self._world = world
+        self._cache = cache
         self._rejections = rejections
         self._whole = whole
         self._count = count
@@ -166,7 +166,7 @@ class Session:
         Raises ``TooMuch`` if it names too many resources.
         """
         self._receiving = True
-        in_force = len(self._world.served.resources(request.kind))
+        in_force = len(self._cache.served.resources(request.kind))
         client_limits.check_number(max(len(request.names or request.more), len(request.known)), in_force)
         subscription = self._subscriptions.get(request.kind)
         if subscription is None:
@@ -217,7 +217,7 @@ class Session:
     def _all_answered(self) -> None:
         self.serial = self._collected
         if self._former and self._former_until == math.inf:
-            self._former_until = self._clock() + self._world.draining.seconds
+            self._former_until = self._clock() + self._cache.draining.seconds
 
     def patience(self) -> float | None:
         """Seconds after which ``next`` may have a response without an answer; None if it won't."""
@@ -238,16 +238,16 @@ class Session:
         chains may still use them.
         """
         subscription = _Subscription()
-        world, kind = self._world, request.kind
-        subscription.collected = world.serial
-        yield from world.recall(kind, request.version, request.known)
+        cache, kind = self._cache, request.kind
+        subscription.collected = cache.serial
+        yield from cache.recall(kind, request.version, request.known)
         subscription.known = dict(request.known)
         for number, name in enumerate(request.known):
             if number % _NAMES == 0:
                 yield
             self._note(kind, subscription, name)
-        if kind is Type.CLUSTERS and world.draining.seconds > 0:
-            self._former = request.known.keys() - world.served.resources(kind).keys()
+        if kind is Type.CLUSTERS and cache.draining.seconds > 0:
+            self._former = request.known.keys() - cache.served.resources(kind).keys()
         if kind in WILDCARD:
             subscription.unheard = True
             subscription.dirty = self._differing(kind, subscription)
@@ -257,7 +257,7 @@ class Session:
         """The names that the Envoy lacks, has in another version, or has although they are not in force."""
         if kind not in WILDCARD:
             return set(subscription.names)
-        there, known = self._world.served.resources(kind), subscription.known
+        there, known = self._cache.served.resources(kind), subscription.known
         return {name for name, one in there.items() if known.get(name) != one.version} | (known.keys() - there.keys())
 
     def _answered(self, request: Request, subscription: _Subscription, sent: _Sent) -> None:
@@ -267,14 +267,14 @@ class Session:
                 self._addresses.accepted(sent.addresses, whole=self._whole)
             if request.kind is Type.CLUSTERS and self._whole:
                 subscription.accepted = sent.resources
-            self._world.acknowledged(request.kind, sent.trial)
+            self._cache.acknowledged(request.kind, sent.trial)
             return
         self._count("nack", request.kind)
         subscription.accepted = ()  # which of them it has is unknown, and what it rejects must not be sent again
         if not self._rejections.on_rejection(request.kind, sent.names, list(sent.trial), request.error):
             return
         subscription.blocked_until = sent.serial + 1
-        subscription.dirty |= sent.names if sent.names is not None else set(self._world.served.resources(request.kind))
+        subscription.dirty |= sent.names if sent.names is not None else set(self._cache.served.resources(request.kind))
         for step in self._round or ():
             self._subscriptions[step.kind].dirty |= step.names
         self._round = None
@@ -296,14 +296,14 @@ class Session:
                 yield
             self._note(request.kind, subscription, name)
             # It may already have the resource from a former stream.
-            if self._world.served.lacks(request.kind, name, subscription.known.pop(name, None)):
+            if self._cache.served.lacks(request.kind, name, subscription.known.pop(name, None)):
                 waiting.add(name)
         subscription.asked &= subscription.names
         subscription.dirty &= subscription.names
 
     def _note(self, kind: Type, subscription: _Subscription, name: str) -> None:
         """Count the memory of a name under which nothing is in force: a client can send any number of them."""
-        if name not in subscription.unknown_names and name not in self._world.served.resources(kind):
+        if name not in subscription.unknown_names and name not in self._cache.served.resources(kind):
             subscription.unknown_names.add(name)
             self.unknown_bytes += client_limits.cost(name)
 
@@ -319,7 +319,7 @@ class Session:
     def _asked(self) -> Response | None:
         for kind in _AT_ONCE:
             subscription = self._subscriptions.get(kind)
-            if subscription is None or self._world.serial < subscription.blocked_until:
+            if subscription is None or self._cache.serial < subscription.blocked_until:
                 continue
             while subscription.asked and not subscription.sent:
                 names = self._together(kind, subscription.asked)
@@ -339,26 +339,26 @@ class Session:
         An Envoy accepts a secret that it rejected silently when it is sent the same again, so a second trial would show
         nothing.
         """
-        trial = self._world.trial(kind, names) if kind is Type.SECRETS else []
+        trial = self._cache.trial(kind, names) if kind is Type.SECRETS else []
         return {trial[0].resource} if trial else set(names)
 
     def _begin_round(self) -> bool:
         """Fix the content of the next round; returns False if there is nothing to send yet."""
-        world = self._world
-        if any(world.serial < subscription.blocked_until for subscription in self._subscriptions.values()):
+        cache = self._cache
+        if any(cache.serial < subscription.blocked_until for subscription in self._subscriptions.values()):
             return False
         for kind, subscription in self._subscriptions.items():
-            changed = world.served.changed_since(kind, subscription.collected)
+            changed = cache.served.changed_since(kind, subscription.collected)
             if changed is None:
                 subscription.dirty |= self._differing(kind, subscription)
                 subscription.unheard |= kind in WILDCARD
             else:
                 subscription.dirty.update(changed if kind in WILDCARD else subscription.names.intersection(changed))
-            subscription.collected = world.serial
+            subscription.collected = cache.serial
             if kind is Type.SECRETS:
                 subscription.asked |= subscription.dirty
                 subscription.dirty = set()
-        self._collected = world.serial
+        self._collected = cache.serial
         if self._former_until <= self._clock():
             self._subscriptions[Type.CLUSTERS].dirty |= self._former
             self._former, self._former_until = set(), math.inf
@@ -388,7 +388,7 @@ class Session:
             return steps
         step, subscription = steps[place], self._subscriptions[Type.CLUSTERS]
         if self._whole:
-            there = self._world.served.resources(Type.CLUSTERS)
+            there = self._cache.served.resources(Type.CLUSTERS)
             former = [one for one in subscription.accepted if one.name not in there]
             deleted: Sequence[str] = [one.name for one in former]
             first = step._replace(resources=[*step.resources, *former])
@@ -404,51 +404,51 @@ class Session:
 
         Listeners that wait for such an address are not in it.
         """
-        world, kind = self._world, Type.LISTENERS
-        there = world.served.resources(kind)
+        cache, kind = self._cache, Type.LISTENERS
+        there = cache.served.resources(kind)
         wanted = {name: resource.addresses for name, resource in there.items()}
         leaving, coming = self._addresses.hand_over(subscription.dirty, wanted)
         if not leaving:
             return []
         others = [one for one in there.values() if one.name not in leaving | coming] if self._whole else []
-        trial = world.trial(kind, {one.name for one in others})
-        return [_Step(kind, leaving, world.serial, others, sorted(leaving), trial)]
+        trial = cache.trial(kind, {one.name for one in others})
+        return [_Step(kind, leaving, cache.serial, others, sorted(leaving), trial)]
 
     def _steps(self, kind: Type, subscription: _Subscription) -> list[_Step]:
         """The steps of one type: one, except that names without a route configuration are sent in parts."""
         if kind is not Type.ROUTES:
             return [self._step(kind, subscription.dirty, subscription)]
-        unknown = subscription.dirty - self._world.served.resources(kind).keys()
-        known, rest, serial = subscription.dirty - unknown, iter(unknown), self._world.serial
+        unknown = subscription.dirty - self._cache.served.resources(kind).keys()
+        known, rest, serial = subscription.dirty - unknown, iter(unknown), self._cache.serial
         steps = [self._step(kind, known, subscription)] if known else []
         while names := set(islice(rest, _NAMES)):
             steps.append(_Step(kind, names, serial))
         return steps
 
     def _step(self, kind: Type, names: set[str], subscription: _Subscription) -> _Step:
-        world = self._world
-        there = world.served.resources(kind)
+        cache = self._cache
+        there = cache.served.resources(kind)
         found = {name: there[name] for name in sorted(names & there.keys())}
         missing = names.difference(there).intersection(subscription.known)
         if kind is Type.CLUSTERS:
             missing -= self._former
-        deleted = sorted(name for name in missing if not world.retains(kind, name))
-        sent = list(world.served.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
-        endpoints = world.endpoints_of(found) if kind is Type.CLUSTERS else frozenset[str]()
-        trial = world.trial(kind, None if self._whole and kind in WILDCARD else names)
-        return _Step(kind, set(names), world.serial, sent, deleted, trial, endpoints)
+        deleted = sorted(name for name in missing if not cache.retains(kind, name))
+        sent = list(cache.served.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
+        endpoints = cache.endpoints_of(found) if kind is Type.CLUSTERS else frozenset[str]()
+        trial = cache.trial(kind, None if self._whole and kind in WILDCARD else names)
+        return _Step(kind, set(names), cache.serial, sent, deleted, trial, endpoints)
 
     def _say(self, step: _Step) -> Response | None:
         everything = self._whole and step.kind in WILDCARD
-        world, subscription = self._world, self._subscriptions[step.kind]
+        cache, subscription = self._cache, self._subscriptions[step.kind]
         if step.kind is Type.CLUSTERS and step.deleted:
             # Some may exist again since the round began; routes that still refer to them are not sent again.
-            back = {name for name in step.deleted if name in world.served.resources(step.kind)}
-            there = [world.served.resources(step.kind)[name] for name in sorted(back)] if self._whole else []
+            back = {name for name in step.deleted if name in cache.served.resources(step.kind)}
+            there = [cache.served.resources(step.kind)[name] for name in sorted(back)] if self._whole else []
             deleted = [name for name in step.deleted if name not in back]
             step = step._replace(deleted=deleted, resources=[*step.resources, *there])
         if step.kind is Type.ROUTES and not step.resources:
-            step = step._replace(resources=[world.served.no_routes(name) for name in sorted(step.names)])
+            step = step._replace(resources=[cache.served.no_routes(name) for name in sorted(step.names)])
         if not (step.resources or step.deleted or everything or subscription.unheard):
             return None
         subscription.unheard = False
@@ -471,4 +471,4 @@ class Session:
         if step.kind is Type.LISTENERS:
             self._addresses.sent(addresses)
         self._count("push", step.kind)
-        return Response(step.kind, sent.nonce, world.version(step.kind), step.resources, step.deleted)
+        return Response(step.kind, sent.nonce, cache.version(step.kind), step.resources, step.deleted)

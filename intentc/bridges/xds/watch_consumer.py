@@ -1,4 +1,4 @@
-"""Turns changes in etcd into elements and rejections in the world, each once.
+"""Turns changes in etcd into elements and rejections in the cache, each once.
 
 A watch may deliver a change twice, a rejection before its element, and values that can't be read. A recorded rejection
 keeps its version from being offered, and restores the last good version that a former process knew; when the record is
@@ -16,7 +16,7 @@ from intentc.model.events import Batch, Change, Snapshot
 from ..process import with_deletions
 from .elements import KINDS, REJECTION, Key, Malformed, Rejection, decode_element, decode_rejection
 from .encoding import Unencodable, Version, encode, unencoded
-from .world import World
+from .snapshot_cache import SnapshotCache
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,10 +29,10 @@ class Recorded(NamedTuple):
 
 
 class WatchConsumer:
-    """Applies deliveries of the watch to the world."""
+    """Applies deliveries of the watch to the cache."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, cache: SnapshotCache) -> None:
+        self.cache = cache
         self.records: dict[Key, Recorded] = {}
         self._elements: dict[str, Key] = {}
         self._holders: dict[Key, str] = {}
@@ -48,7 +48,7 @@ class WatchConsumer:
                 self._take_rejection(change)
             else:
                 self._take_element(change)
-        self.world.revision = item.revision
+        self.cache.revision = item.revision
 
     def _known(self) -> Iterator[tuple[str, str]]:
         yield from ((key[0], uuid) for uuid, key in self._elements.items())
@@ -61,7 +61,7 @@ class WatchConsumer:
             # Another object may have taken the name meanwhile.
             if key is not None and self._holders.get(key) == change.uuid:
                 del self._holders[key]
-                self.world.want(key, None)
+                self.cache.want(key, None)
             return
         if self._revisions.get(change.uuid) == change.mod_revision:
             return
@@ -77,9 +77,9 @@ class WatchConsumer:
         try:
             version = encode(element)
         except Unencodable as error:
-            self.world.want(key, unencoded(element), f"no valid message: {error}", is_recorded=False)
+            self.cache.want(key, unencoded(element), f"no valid message: {error}", is_recorded=False)
         else:
-            self.world.want(key, version, self._rejected_before(key, version))
+            self.cache.want(key, version, self._rejected_before(key, version))
         self._restore(key)
 
     def _rejected_before(self, key: Key, version: Version) -> str:
@@ -94,7 +94,7 @@ class WatchConsumer:
 
         It was good whatever version was rejected then.
         """
-        record, state = self.records.get(key), self.world.state(key)
+        record, state = self.records.get(key), self.cache.state(key)
         if state is None or state.wanted is None or state.last_good is not None:
             return
         if record is None or record.rejection.last_good is None:
@@ -106,7 +106,7 @@ class WatchConsumer:
             extra = {"key": " ".join(key), "revision": element.revision}
             _LOG.warning("%s %s: its last good state can't be used any more: %s", *key, error, extra=extra)
             return
-        self.world.restore(key, good)
+        self.cache.restore(key, good)
 
     def _take_rejection(self, change: Change) -> None:
         if change.value is None:
@@ -122,23 +122,23 @@ class WatchConsumer:
         key = (rejection.element_kind, rejection.element_name)
         self._record_keys[change.uuid] = key
         self.records[key] = Recorded(rejection, change.mod_revision)
-        state = self.world.state(key)
+        state = self.cache.state(key)
         # Another server over the same etcd recorded this: don't offer our own Envoys what is known to be rejected.
         if state is not None and state.wanted is not None and state.wanted is not state.good:
             reason = self._rejected_before(key, state.wanted)
             if reason and not state.rejection:
-                self.world.reject(key, reason)
+                self.cache.reject(key, reason)
         self._restore(key)
 
     def orphans(self) -> list[Key]:
         """Elements that are deleted while their records remain."""
-        return [key for key in self.records if self.world.state(key) is None]
+        return [key for key in self.records if self.cache.state(key) is None]
 
     def _try_again(self, key: Key) -> None:
         """Offer a rejected version again: deleting its record is how an operator asks for that."""
-        state = self.world.state(key)
+        state = self.cache.state(key)
         if state is not None and state.rejection and state.wanted is not None and state.wanted.resource:
-            self.world.try_again(key)
+            self.cache.try_again(key)
 
 
 def _about(change: Change) -> dict[str, Any]:

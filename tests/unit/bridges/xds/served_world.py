@@ -29,7 +29,7 @@ from intentc.bridges.xds.encoding import Version, encode
 from intentc.bridges.xds.rejection_records import rejection_of
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.session import Request, Response, Session
-from intentc.bridges.xds.world import World
+from intentc.bridges.xds.snapshot_cache import SnapshotCache
 
 CONFIGURATION = "ns/http|cleartext"
 
@@ -97,19 +97,19 @@ def listener(name: str, *, refers_to: str = "", **config: Any) -> Version:
     return encode(Element(LISTENER, name, 1, {"name": name, "access_log": [logs] if refers_to else []} | config))
 
 
-def want(world: World, *versions: Version) -> None:
+def want(world: SnapshotCache, *versions: Version) -> None:
     """All of them stand in the store now."""
     for version in versions:
         world.want(version.key, version)
 
 
-def unwant(world: World, *versions: Version) -> None:
+def unwant(world: SnapshotCache, *versions: Version) -> None:
     """They are gone from the store."""
     for version in versions:
         world.want(version.key, None)
 
 
-def configuration(world: World, name: str = CONFIGURATION) -> route_pb2.RouteConfiguration:
+def configuration(world: SnapshotCache, name: str = CONFIGURATION) -> route_pb2.RouteConfiguration:
     """What is served under a name, as Envoy reads it."""
     resource = world.served.resource(Type.ROUTES, name)
     assert resource is not None
@@ -123,7 +123,7 @@ def shown(message: route_pb2.RouteConfiguration) -> dict[str, list[str]]:
     return {" ".join(host.domains): [one.name for one in host.routes] for host in message.virtual_hosts}
 
 
-def served(world: World, kind: Type) -> set[str]:
+def served(world: SnapshotCache, kind: Type) -> set[str]:
     """The names of what is served of a type, now that it is published."""
     world.publish()
     return set(world.served.resources(kind))
@@ -134,7 +134,7 @@ class ServedWorld:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.world = World("process", progress=StreamProgress(lambda: self.now))
+        self.world = SnapshotCache("process", progress=StreamProgress(lambda: self.now))
         self.rejections = RejectionAnalyzer(self.world)
         self._records: dict[Key, Rejection] = {}
 

@@ -21,7 +21,7 @@ from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.served import Resource
 from intentc.bridges.xds.serving import Server, running_xds
 from intentc.bridges.xds.session import Request, Response, Session
-from intentc.bridges.xds.world import World
+from intentc.bridges.xds.snapshot_cache import SnapshotCache
 from intentc.watch.memory import MemoryStore
 from tests.support.envoy.handmade import cluster as written_cluster
 from tests.support.envoy.handmade import write
@@ -114,12 +114,12 @@ async def test_names_that_clients_make_up_are_limited_over_all_streams(mocker: M
 async def no_streams(server: Server) -> None:
     """Wait until the world has no stream, and none is counted: a stream's place is free a moment after it has left."""
     with anyio.fail_after(PATIENCE):
-        while server.world.streams or server.discovery._streams._of_address:  # noqa: ASYNC110  # nothing notifies a test
+        while server.cache.streams or server.discovery._streams._of_address:  # noqa: ASYNC110  # nothing notifies a test
             await anyio.sleep(0.002)
 
 
 def test_names_that_are_given_up_or_known_to_be_gone_count_no_more() -> None:
-    world = World(draining=Draining(0.0))
+    world = SnapshotCache(draining=Draining(0.0))
     want(world, cluster("a"))
     world.publish()
     session = session_of(world)
@@ -229,7 +229,7 @@ async def test_a_client_that_does_not_read_is_disconnected(mocker: MockerFixture
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as client:
         await client.ask(Type.CLUSTERS)
         with anyio.fail_after(PATIENCE):
-            while 'limit="unread"} 1.0' not in figures(server) or server.world.streams:  # noqa: ASYNC110  # as above
+            while 'limit="unread"} 1.0' not in figures(server) or server.cache.streams:  # noqa: ASYNC110  # as above
                 await anyio.sleep(0.01)
         with pytest.raises(grpc.aio.AioRpcError, match=r"a response was not read within 0\.5 s") as error:
             while True:
@@ -237,7 +237,7 @@ async def test_a_client_that_does_not_read_is_disconnected(mocker: MockerFixture
         assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def session_of(world: World, *, whole: bool = False) -> Session:
+def session_of(world: SnapshotCache, *, whole: bool = False) -> Session:
     session = Session(world, RejectionAnalyzer(world), whole=whole, clock=lambda: 0.0)
     world.streams.add(session)
     return session
@@ -245,7 +245,7 @@ def session_of(world: World, *, whole: bool = False) -> Session:
 
 def test_names_that_a_client_brings_leave_nothing_behind() -> None:
     """Each stream brings other clusters; with the last of them nothing of them is kept."""
-    world = World(draining=Draining(600.0, lambda: 0.0))
+    world = SnapshotCache(draining=Draining(600.0, lambda: 0.0))
     want(world, cluster("a"))
     world.publish()
     for number in range(3):
@@ -364,7 +364,7 @@ def test_what_an_envoy_has_accepted_is_compared_once(mocker: MockerFixture) -> N
     world = bench.world
     want(world, *(cluster(f"c{n}") for n in range(500)))
     world.publish()
-    carriers = mocker.spy(World, "_carriers")
+    carriers = mocker.spy(SnapshotCache, "_carriers")
     session = session_of(world)
     session.receive(Request(Type.CLUSTERS, known={f"c{n}": "1.before.1" for n in range(500)}))
     assert not world.trial(Type.CLUSTERS, None)

@@ -9,7 +9,7 @@ from intentc.bridges.xds.elements import CLUSTER, Element, Type
 from intentc.bridges.xds.encoding import Version, encode
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.session import Request, Session
-from intentc.bridges.xds.world import World
+from intentc.bridges.xds.snapshot_cache import SnapshotCache
 from intentc.loading.configuration.sections import Envoy
 from tests.unit.bridges.xds.served_world import (
     CONFIGURATION,
@@ -49,9 +49,9 @@ def test_the_default_is_the_same_everywhere() -> None:
     assert Envoy().drain_time == ENVOYS_DEFAULT_SECONDS == SECONDS
 
 
-def changed_world(now: Now) -> World:
+def changed_world(now: Now) -> SnapshotCache:
     """A listener asked the cluster ``auth``; listener and cluster are changed, and one Envoy has not answered yet."""
-    world = World(draining=Draining(SECONDS, now), progress=StreamProgress(now))
+    world = SnapshotCache(draining=Draining(SECONDS, now), progress=StreamProgress(now))
     want(world, cluster("auth"), listener("l", refers_to="auth"))
     world.publish()
     world.streams.add(_Stream(world.serial))
@@ -61,7 +61,7 @@ def changed_world(now: Now) -> World:
     return world
 
 
-def answer(world: World) -> None:
+def answer(world: SnapshotCache) -> None:
     for stream in world.streams:
         assert isinstance(stream, _Stream)
         stream.serial = world.serial
@@ -102,7 +102,7 @@ def test_a_silent_stream_delays_the_drain_time_for_a_minute() -> None:
 
 def test_a_silent_stream_keeps_a_removed_routes_cluster_for_a_minute() -> None:
     now = Now()
-    world = World(draining=Draining(SECONDS, now), progress=StreamProgress(now))
+    world = SnapshotCache(draining=Draining(SECONDS, now), progress=StreamProgress(now))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
     world.publish()
     world.streams.add(_Stream(world.serial))
@@ -116,7 +116,7 @@ def test_a_silent_stream_keeps_a_removed_routes_cluster_for_a_minute() -> None:
 def test_a_stream_that_answers_slowly_is_waited_for() -> None:
     """Each answer comes late, and changes come faster: it is behind all the time, and moves on."""
     now = Now()
-    world = World(draining=Draining(SECONDS, now), progress=StreamProgress(now))
+    world = SnapshotCache(draining=Draining(SECONDS, now), progress=StreamProgress(now))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
     world.publish()
     stream = _Stream(world.serial)
@@ -150,7 +150,7 @@ def test_a_stream_that_answers_again_is_waited_for_again(caplog: pytest.LogCaptu
 
 def test_what_a_deleted_listener_asked_stays_too() -> None:
     now = Now()
-    world = World(draining=Draining(SECONDS, now))
+    world = SnapshotCache(draining=Draining(SECONDS, now))
     want(world, cluster("auth"), listener("l", refers_to="auth"))
     world.publish()
     unwant(world, listener("l"), cluster("auth"))
@@ -179,7 +179,7 @@ def test_a_cluster_that_a_listener_uses_again_drains_for_the_full_time() -> None
 
 
 def test_the_clusters_that_a_kept_cluster_joins_stay_with_it() -> None:
-    world = World(draining=Draining(SECONDS, Now()))
+    world = SnapshotCache(draining=Draining(SECONDS, Now()))
     kind = "type.googleapis.com/envoy.extensions.clusters.aggregate.v3.ClusterConfig"
     aggregate = {"name": "envoy.clusters.aggregate", "typed_config": {"@type": kind, "clusters": ["a", "b"]}}
     joined = encode(Element(CLUSTER, "joined", 1, {"name": "joined", "cluster_type": aggregate}))
@@ -200,7 +200,7 @@ def asking(name: str, routes: str = CONFIGURATION) -> Version:
 
 def test_the_routes_of_a_deleted_listener_stay_as_they_were_last() -> None:
     now = Now()
-    world = World(draining=Draining(SECONDS, now))
+    world = SnapshotCache(draining=Draining(SECONDS, now))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"), asking("l"))
     world.publish()
     before = configuration(world)
@@ -213,7 +213,7 @@ def test_the_routes_of_a_deleted_listener_stay_as_they_were_last() -> None:
 
 
 def test_a_restored_listener_has_the_current_routes() -> None:
-    world = World(draining=Draining(SECONDS, Now()))
+    world = SnapshotCache(draining=Draining(SECONDS, Now()))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"), asking("l"))
     world.publish()
     unwant(world, asking("l"), virtual_host("*"))
@@ -224,7 +224,7 @@ def test_a_restored_listener_has_the_current_routes() -> None:
 
 
 def test_a_listener_that_loses_its_last_virtual_host_has_no_routes() -> None:
-    world = World(draining=Draining(SECONDS, Now()))
+    world = SnapshotCache(draining=Draining(SECONDS, Now()))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"), asking("l"))
     world.publish()
     unwant(world, virtual_host("*"))
@@ -233,7 +233,7 @@ def test_a_listener_that_loses_its_last_virtual_host_has_no_routes() -> None:
 
 
 def test_a_changed_listener_has_no_routes_sent_anew() -> None:
-    world = World(draining=Draining(SECONDS, Now()))
+    world = SnapshotCache(draining=Draining(SECONDS, Now()))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"), asking("l"))
     world.publish()
     seen = world.serial
@@ -244,7 +244,7 @@ def test_a_changed_listener_has_no_routes_sent_anew() -> None:
 
 
 def test_a_cluster_of_routes_alone_is_not_kept() -> None:
-    world = World(draining=Draining(SECONDS, Now()))
+    world = SnapshotCache(draining=Draining(SECONDS, Now()))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
     world.publish()
     unwant(world, route("r"), cluster("c"))
@@ -255,7 +255,7 @@ def test_a_cluster_of_routes_alone_is_not_kept() -> None:
 def test_elements_known_from_another_server_are_removed_after_the_drain_time() -> None:
     """A restarted server does not know which listeners there were before."""
     now = Now()
-    world = World(draining=Draining(SECONDS, now))
+    world = SnapshotCache(draining=Draining(SECONDS, now))
     want(world, cluster("other"))
     world.publish()
     session = Session(world, RejectionAnalyzer(world), whole=False, clock=now)

@@ -51,7 +51,7 @@ async def test_a_client_that_leaves_in_mid_send_leaves_no_traceback(
     async with running_xds(store, "gateway") as server:
         for turns in range(0, 400, 4):
             await _leave(server.port, turns)
-        await until(lambda: not server.world.streams)
+        await until(lambda: not server.cache.streams)
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 

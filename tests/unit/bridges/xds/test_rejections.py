@@ -6,7 +6,7 @@ import pytest
 
 from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.encoding import Version
-from intentc.bridges.xds.world import World
+from intentc.bridges.xds.snapshot_cache import SnapshotCache
 from tests.unit.bridges.xds.served_world import (
     CONFIGURATION,
     ServedWorld,
@@ -44,7 +44,7 @@ class _Envoy:
         return False
 
 
-def forwarded(world: World) -> set[str]:
+def forwarded(world: SnapshotCache) -> set[str]:
     """The routes in force that have an upstream."""
     return {one.name for host in configuration(world).virtual_hosts for one in host.routes if one.route.cluster}
 

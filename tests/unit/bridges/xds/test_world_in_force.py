@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intentc.bridges.xds.elements import Type
-from intentc.bridges.xds.world import World
+from intentc.bridges.xds.snapshot_cache import SnapshotCache
 from tests.unit.bridges.xds.served_world import (
     ServedWorld,
     cluster,
@@ -26,7 +26,7 @@ class _Stream:
 
 
 def test_a_route_waits_until_its_cluster_is_there() -> None:
-    world = World()
+    world = SnapshotCache()
     want(world, virtual_host("*"), route("r", cluster="c"))
     world.publish()
     assert shown(configuration(world)) == {"*": []}
@@ -38,7 +38,7 @@ def test_a_route_waits_until_its_cluster_is_there() -> None:
 
 
 def test_while_a_changed_route_waits_its_former_version_stays() -> None:
-    world = World()
+    world = SnapshotCache()
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
     want(world, route("r", cluster="new"))
     world.publish()
@@ -47,7 +47,7 @@ def test_while_a_changed_route_waits_its_former_version_stays() -> None:
 
 
 def test_a_listener_waits_for_the_clusters_of_its_extensions() -> None:
-    world = World()
+    world = SnapshotCache()
     want(world, listener("l", refers_to="als"))
     assert served(world, Type.LISTENERS) == set()
     want(world, cluster("als"))
@@ -55,7 +55,7 @@ def test_a_listener_waits_for_the_clusters_of_its_extensions() -> None:
 
 
 def test_a_cluster_in_use_stays_though_it_is_gone_from_the_store() -> None:
-    world = World()
+    world = SnapshotCache()
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
     world.publish()
     unwant(world, cluster("c"))
@@ -67,7 +67,7 @@ def test_a_cluster_in_use_stays_though_it_is_gone_from_the_store() -> None:
 
 
 def test_a_cluster_goes_only_when_every_envoy_has_let_go_of_its_routes() -> None:
-    world = World()
+    world = SnapshotCache()
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
     world.publish()
     quick, slow = _Stream(world.serial), _Stream(world.serial)
@@ -84,7 +84,7 @@ def test_a_cluster_goes_only_when_every_envoy_has_let_go_of_its_routes() -> None
 
 
 def test_a_cluster_that_comes_back_before_it_went_never_went() -> None:
-    world = World()
+    world = SnapshotCache()
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
     unwant(world, cluster("c"))
     want(world, cluster("c", connect_timeout="9s"))
@@ -94,7 +94,7 @@ def test_a_cluster_that_comes_back_before_it_went_never_went() -> None:
 
 
 def test_nothing_changed_publishes_nothing() -> None:
-    world = World()
+    world = SnapshotCache()
     want(world, cluster("c"))
     assert world.publish()
     assert not world.publish()
@@ -103,7 +103,7 @@ def test_nothing_changed_publishes_nothing() -> None:
 
 
 def test_a_stream_finds_what_was_created_changed_and_deleted_since_its_last_response() -> None:
-    world = World()
+    world = SnapshotCache()
     want(world, cluster("a"), cluster("b"), cluster("c"))
     world.publish()
     seen = world.serial
@@ -115,11 +115,11 @@ def test_a_stream_finds_what_was_created_changed_and_deleted_since_its_last_resp
 
 
 def test_a_request_for_absent_routes_gets_none() -> None:
-    assert shown(configuration(World(), "unknown")) == {}
+    assert shown(configuration(SnapshotCache(), "unknown")) == {}
 
 
 def test_the_first_of_two_elements_with_one_name_counts_until_its_removal() -> None:
-    world = World()
+    world = SnapshotCache()
     one = cluster("c")
     other = one._replace(element=one.element._replace(name="z"))
     want(world, other, one)

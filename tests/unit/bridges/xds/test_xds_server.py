@@ -20,7 +20,7 @@ from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.metrics import Figures
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.serving import Server, running_xds
-from intentc.bridges.xds.world import World
+from intentc.bridges.xds.snapshot_cache import SnapshotCache
 from intentc.watch.protocol import Compacted, Put
 from tests.support.envoy.handmade import (
     CONFIGURATION,
@@ -48,7 +48,7 @@ async def recorded(store: FaultyStore, *expected: str) -> None:
 
 
 def rejected(server: Server) -> set[str]:
-    return {name for _, name in server.world.rejected}
+    return {name for _, name in server.cache.rejected}
 
 
 class Served(NamedTuple):
@@ -107,7 +107,7 @@ async def test_a_route_is_sent_when_its_cluster_was_acknowledged(incremental: bo
         await envoy.ask(Type.ROUTES, CONFIGURATION)
         await envoy.answer(await envoy.received(), CONFIGURATION)
         await write(store, route("r", "/", "c"))
-        await until(lambda: bool(server.world.held))
+        await until(lambda: bool(server.cache.held))
         await write(store, cluster("c", 1))
         clusters = await envoy.received()
         assert clusters.type_url == Type.CLUSTERS
@@ -145,7 +145,7 @@ async def test_an_envoy_that_never_answers_keeps_removed_clusters_for_the_others
             await envoy.answer(await envoy.received())
             await envoy.ask(Type.ROUTES, CONFIGURATION)
             await envoy.answer(await envoy.received(), CONFIGURATION)
-        await until(lambda: all(one.serial == server.world.serial for one in server.world.streams))
+        await until(lambda: all(one.serial == server.cache.serial for one in server.cache.streams))
         await write(store, gone("envoy_route", "r"), gone("envoy_cluster", "c"))
         await quick.answer(await quick.received(), CONFIGURATION)
         unanswered = await stuck.received()
@@ -223,9 +223,9 @@ async def test_an_invalid_message_is_recorded_without_asking_an_envoy() -> None:
     async with running_xds(store, "gateway") as server:
         await recorded(store, "bad")
         assert "BEST" in (await rejections(store))["bad"]["message"]
-        assert set(server.world.served.resources(Type.CLUSTERS)) == {"good"}
+        assert set(server.cache.served.resources(Type.CLUSTERS)) == {"good"}
         await write(store, cluster("bad", 1))
-        await until(lambda: set(server.world.served.resources(Type.CLUSTERS)) == {"good", "bad"})
+        await until(lambda: set(server.cache.served.resources(Type.CLUSTERS)) == {"good", "bad"})
 
 
 async def test_the_record_of_a_rejected_secret_says_only_that_it_was_rejected() -> None:
@@ -235,7 +235,7 @@ async def test_the_record_of_a_rejected_secret_says_only_that_it_was_rejected() 
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
         await envoy.ask(Type.SECRETS, "s")
         await envoy.answer(await envoy.received())
-        await until(lambda: not server.world.trial(Type.SECRETS, None))
+        await until(lambda: not server.cache.trial(Type.SECRETS, None))
         broken = {"name": "s", "tls_certificate": {"private_key": key, "certificate_chain": {"inline_string": "x"}}}
         await write(store, element("envoy_secret", "s", config=broken))
         await envoy.answer(await envoy.received(), error="cannot load")
@@ -248,7 +248,7 @@ async def test_the_record_of_a_rejected_secret_says_only_that_it_was_rejected() 
 async def test_a_value_that_cannot_be_read_leaves_what_was_there(store: FaultyStore) -> None:
     async with running_xds(store, "gateway") as server:
         await write(store, Put(element_key("envoy_cluster", "a"), b"{"), cluster("b", 1))
-        await until(lambda: set(server.world.served.resources(Type.CLUSTERS)) == {"a", "b"})
+        await until(lambda: set(server.cache.served.resources(Type.CLUSTERS)) == {"a", "b"})
 
 
 async def test_elements_deleted_during_a_cut_are_gone_after_it() -> None:
@@ -258,7 +258,7 @@ async def test_elements_deleted_during_a_cut_are_gone_after_it() -> None:
         store.faults.lose_next()
         await write(store, gone("envoy_cluster", "a"))
         store.faults.cut_watches(Compacted(1))
-        await until(lambda: set(server.world.served.resources(Type.CLUSTERS)) == {"b"})
+        await until(lambda: set(server.cache.served.resources(Type.CLUSTERS)) == {"b"})
 
 
 async def test_an_address_that_is_taken_is_reported() -> None:
@@ -319,7 +319,7 @@ async def test_a_stream_without_a_first_request_is_aborted_and_one_with_it_stays
         waiting.append(seconds)
         await over.wait()
 
-    world = World()
+    world = SnapshotCache()
     rejections, figures = RejectionAnalyzer(world), Figures(dict)
     discovery = Discovery(world, rejections, figures, lambda: None, sleep=sleep, clock=lambda: now[0])
     async with AsyncExitStack() as stack:

@@ -45,7 +45,7 @@ class _Cluster:
         self.unused_since = 0
 
 
-class World:
+class SnapshotCache:
     """The elements in force.
 
     ``draining``: how long clusters are kept for old filter chains; None: for Envoy's default drain time. ``progress``:
@@ -494,6 +494,6 @@ class World:
 
 
 def _revision(version: str) -> int:
-    """The revision of etcd in a version that ``World.version`` wrote; -1 for a version of another server."""
+    """The revision of etcd in a version that ``SnapshotCache.version`` wrote; -1 for a version of another server."""
     revision = version.partition(".")[0]
     return int(revision) if revision.isdecimal() else -1

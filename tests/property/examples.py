@@ -11,8 +11,8 @@ from collections import Counter
 from hypothesis import event
 
 LEAST_SHARE = 0.3
-FEWEST = 50
-"""Examples that make a share worth looking at: a replayed blob runs one, a short run some twenty, ``make properties``
+FEWEST = 25
+"""Examples that make a share worth looking at: a replayed blob runs one, ``make properties``
 hundreds."""
 
 

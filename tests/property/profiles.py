@@ -9,6 +9,9 @@ from __future__ import annotations
 from hypothesis import HealthCheck, Phase, settings
 
 _EXAMPLES = {"ci": 100, "long": 2000}
+_HISTORIES = 0.6
+"""Of the share of a test that lives through whole histories, in an ordinary run: such an example takes a quarter of a
+second and more, and an ordinary run has the same ones every time."""
 
 
 def load(name: str) -> None:
@@ -34,6 +37,11 @@ def share(part: float) -> settings:
     return settings(max_examples=max(1, round(settings().max_examples * part)))
 
 
+def share_of_histories(part: float) -> settings:
+    """As ``share``, for examples that are the history of a whole world."""
+    return share(part if thorough() else part * _HISTORIES)
+
+
 def unshrunk(part: float) -> settings:
-    """As ``share``, for what does not run the same way twice: a failure is shown as it was found."""
-    return settings(share(part), phases=[Phase.explicit, Phase.reuse, Phase.generate])
+    """As ``share_of_histories``, for what does not run the same way twice: a failure is shown as it was found."""
+    return settings(share_of_histories(part), phases=[Phase.explicit, Phase.reuse, Phase.generate])

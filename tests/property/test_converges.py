@@ -11,7 +11,7 @@ from hypothesis import assume, given
 
 from tests.property.demands import check_repair, check_silence, live
 from tests.property.examples import Examples
-from tests.property.profiles import share
+from tests.property.profiles import share_of_histories
 from tests.property.resources import Put, large_tenants, relations, tenants
 from tests.property.steps import Step, histories
 from tests.simulation.simulated_clock import simulate
@@ -24,7 +24,7 @@ MANY = 20
 def test_any_history_ends_in_what_the_oracle_expects() -> None:
     examples = Examples("cross reference", "forward reference", "merged object", "service chain")
 
-    @share(0.5)
+    @share_of_histories(0.5)
     @given(tenants(), histories)
     def live_through(begin: list[Put], history: list[Step]) -> None:
         examples.note(relations(begin) | simulate(live, begin, history))
@@ -33,7 +33,7 @@ def test_any_history_ends_in_what_the_oracle_expects() -> None:
     examples.check()
 
 
-@share(0.2)
+@share_of_histories(0.2)
 @given(large_tenants())
 def test_a_further_pass_over_many_objects_writes_nothing(begin: list[Put]) -> None:
     simulate(_compile_twice, begin)

@@ -29,7 +29,7 @@ from tests.property.gateways import (
     apply_manifest,
     gateways,
 )
-from tests.property.profiles import share
+from tests.property.profiles import share_of_histories
 from tests.property.steps import (
     Compact,
     DeleteLower,
@@ -66,7 +66,7 @@ histories = st.lists(_steps, min_size=4, max_size=16)
 def test_any_history_ends_in_elements_that_mean_what_the_oracle_says() -> None:
     examples = Examples("forwarded", "divided")
 
-    @share(0.2)
+    @share_of_histories(0.2)
     @given(gateways, histories, st.integers(0, 10**6))
     def live_through(begin: list[Json], history: list[Step], seed: int) -> None:
         examples.note(simulate(_live, begin, history, random.Random(seed).sample(REQUESTS, ASKED)))
@@ -75,7 +75,7 @@ def test_any_history_ends_in_elements_that_mean_what_the_oracle_says() -> None:
     examples.check()
 
 
-@share(0.1)
+@share_of_histories(0.1)
 @given(gateways)
 def test_a_further_pass_over_many_elements_writes_nothing(begin: list[Json]) -> None:
     simulate(_compile_twice, begin)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from intentc.cli.command_error import CommandError
 from intentc.model import InvalidInput
 from intentc.offline.preview.report import Input
-from tests.property.profiles import share
+from tests.property.profiles import share_of_histories
 from tests.property.resources import Put, anything, tenants, without_automatic
 from tests.simulation.simulated_clock import simulate
 from tests.unit.offline.planned_system import PlannedSystem, changes_of, texts, uuids_in
@@ -33,7 +33,7 @@ changes = st.one_of(
 )
 
 
-@share(0.2)
+@share_of_histories(0.2)
 @given(tenants().map(lambda puts: [without_automatic(put) for put in puts]), st.lists(changes, min_size=1, max_size=3))
 def test_what_is_planned_is_what_happens(puts: list[Put], changes: list[Change]) -> None:
     simulate(_plan_and_apply, puts, changes)

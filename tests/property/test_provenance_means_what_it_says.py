@@ -87,7 +87,7 @@ async def _ask_tenants(begin: Sequence[Put], chance: random.Random, counts: Coun
 def test_ambassador_elements_depend_on_one_source_of_each_reason_and_nothing_else() -> None:
     tried = Tried("provenance of ambassador", Counter())
 
-    @unshrunk(0.05)
+    @unshrunk(0.08)
     @given(gateways, st.integers(0, 10**6))
     def ask(begin: list[Json], seed: int) -> None:
         simulate(_ask_gateway, [*world(), *begin], random.Random(seed), tried.counts)

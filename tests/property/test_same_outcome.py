@@ -17,7 +17,7 @@ from intentc.offline.offline import Offline
 from tests.oracle import contrail_bgp
 from tests.oracle.contrail import Expected, Json, World, actual, mark, normal
 from tests.property import switches
-from tests.property.profiles import share
+from tests.property.profiles import share_of_histories
 from tests.property.resources import PROJECTS, Put, tenants, without_automatic
 from tests.property.steps import USERS_KINDS, Apply, ApplyInOrder, EditTargets, Step, histories
 from tests.simulation.simulated_clock import simulate
@@ -53,7 +53,7 @@ SEEDS = ("target:64512:8000000", "target:64512:8000001")
 """Route targets that every server has at first; others may delete them."""
 
 
-@share(0.2)
+@share_of_histories(0.2)
 @given(st.data(), tenants().map(lambda puts: [without_automatic(put) for put in puts]))
 def test_the_order_of_arrival_does_not_matter(data: st.DataObject, puts: list[Put]) -> None:
     other = puts[: len(PROJECTS)] + data.draw(st.permutations(puts[len(PROJECTS) :]))
@@ -75,7 +75,7 @@ async def _arrive_in_two_orders(puts: list[Put], other: list[Put], pace: int) ->
     assert await nameless(at_once) == await nameless(slowly)
 
 
-@share(0.2)
+@share_of_histories(0.2)
 @given(tenants(), histories.map(lambda steps: [step for step in steps if not leans_on_numbers(step)]))
 def test_a_compile_from_scratch_gives_what_a_long_history_gave(begin: list[Put], history: list[Step]) -> None:
     simulate(_compare_with_scratch, begin, history)

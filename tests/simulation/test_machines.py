@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.property.examples import Examples
-from tests.property.profiles import share
+from tests.property.profiles import share_of_histories
 from tests.simulation.machines import Machine, served, stepped
 from tests.simulation.subjects import SUBJECTS, Subject
 
@@ -24,5 +24,7 @@ def test_any_interleaving_ends_as_demanded(
 ) -> None:
     subject = SUBJECTS[compiler]
     examples = Examples(*subject.demanded)
-    run_state_machine_as_test(form(subject, examples), settings=settings(share(part), stateful_step_count=15))
+    run_state_machine_as_test(
+        form(subject, examples), settings=settings(share_of_histories(part), stateful_step_count=15)
+    )
     examples.check()

@@ -76,7 +76,7 @@ export function commands(text) {
 
 // ---- the stream ---------------------------------------------------------------------------------------------------
 
-// An event arrives at least every five seconds (`events.py`); a server that is silent for longer doesn't answer.
+// An event arrives at least every five seconds (`event_streams.py`); a server that is silent for longer doesn't answer.
 const PATIENCE = 12_000;
 
 // A browser keeps six connections to one host: a hidden page closes its own, or a seventh page would never load.

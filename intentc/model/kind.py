@@ -33,7 +33,7 @@ from intentc.model.types import FieldSpec, TypeTable
 from intentc.model.values import Value, decode_hook, values_at, without_nulls
 
 if TYPE_CHECKING:
-    from intentc.model.known_fields import LostFields
+    from intentc.model.lost_fields import LostFields
 
 
 class Writer(enum.Enum):

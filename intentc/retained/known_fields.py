@@ -1,6 +1,6 @@
 """Keeps in etcd the names of the fields that the schemas of an installation have declared, so that none is lost unseen.
 
-Under ``/intentc/<installation>/known-fields/<kind>`` stands a JSON list of paths (``model/known_fields.py``): those of
+Under ``/intentc/<installation>/known-fields/<kind>`` stands a JSON list of paths (``model/lost_fields.py``): those of
 the present schema, and of all before it. Compilers, plans, audits and checks read them before they decode anything; a
 kind then rejects stored resources that have a field which its schema no longer declares, and they are held. The leader
 adds the fields of its own schema once it begins to write.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from intentc.model import InvalidInput, Schema
-from intentc.model.known_fields import known_fields, lost_fields
+from intentc.model.lost_fields import known_fields, lost_fields
 from intentc.reconcile.failures import Denied
 from intentc.watch.protocol import Put, Store, prefix_end, unchanged
 

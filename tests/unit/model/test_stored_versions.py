@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from intentc.model import Change, InvalidInput, Kind
-from intentc.model.known_fields import known_fields, lost_fields
+from intentc.model.lost_fields import known_fields, lost_fields
 from intentc.model.manifest import Conversion, flattened, manifest_of
 from intentc.model.schema import KindSpec, build_kind
 from intentc.model.types import TypeTable

@@ -2,7 +2,7 @@
 
 A kind's ``versions`` say for each version where its fields stand in the present form; the first version is the present
 one. The API server writes that version's name into each resource of such a kind, as ``stored_version``, so every reader
-of the store knows how to read it. ``manifest`` converts what people send; ``known_fields`` finds fields that no version
+of the store knows how to read it. ``manifest`` converts what people send; ``lost_fields`` finds fields that no version
 declares.
 
 Functions of values that change none of them.

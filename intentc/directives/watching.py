@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
-"""Seconds between checks for directives that are done."""
+"""Seconds between checks for directives that can be obeyed now, and for those that are done."""
 _RELIST_PERIOD = 60.0
 """Seconds between readings of all directives, to find those that the watch missed."""
-_TEND, _RELIST = "tend", "relist"
+_CATCH_UP, _WITHDRAW, _RELIST = "catch up", "withdraw", "relist"
 
 
 class DirectiveWatch:
@@ -89,7 +89,8 @@ class DirectiveWatch:
             group.start_soon(self._loop.run)
             async for item in events:
                 self._obeying.take(item.changes, whole=isinstance(item, Snapshot))
-                self._loop.add(_TEND)
+                self._loop.add(_CATCH_UP)
+                self._loop.add(_WITHDRAW)
                 self._engine.work_ended()
 
     @property
@@ -108,8 +109,10 @@ class DirectiveWatch:
             "unreadable": self._obeying.unreadable,
         }
 
-    def _reconcile(self, key: str) -> Coroutine[Any, Any, RequeueAfter]:
-        return self._tend() if key == _TEND else self._relist()
+    def _reconcile(self, key: str) -> RequeueAfter | Coroutine[Any, Any, RequeueAfter]:
+        if key == _CATCH_UP:
+            return self._catch_up()
+        return self._withdraw() if key == _WITHDRAW else self._relist()
 
     async def _relist(self) -> RequeueAfter:
         """Find directives that the watch missed, which otherwise wait for its next cut (docs/engine.md §1.5).
@@ -122,10 +125,14 @@ class DirectiveWatch:
             self._source.request_listing("missed")
         return RequeueAfter(self._relist_period)
 
-    async def _tend(self) -> RequeueAfter:
-        """Obey deferred directives, and withdraw those that are done."""
+    def _catch_up(self) -> RequeueAfter:
+        """Obey deferred directives."""
         if self._obeying.catch_up():
             self._engine.work_ended()
+        return RequeueAfter(self._period)
+
+    async def _withdraw(self) -> RequeueAfter:
+        """Withdraw directives that are done."""
         has_asked = False
         for known in self._obeying.done():
             if not self._engine.may_write:

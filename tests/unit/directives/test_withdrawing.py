@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import anyio
 import pytest
+from pytest_mock import MockerFixture
 
 from intentc.directives import AllowDeletes, Book, Drop, Pause, Retry, Suspect
 from intentc.model import Key
+from intentc.reconcile.failures import Denied
+from tests.simulation.simulated_clock import SimulatedLoop, now
 from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import until
 from tests.unit.directives.recorded_actions import INSTALLATION, Process
@@ -159,3 +165,21 @@ async def test_two_processes_come_to_the_same(store: FaultyStore, book: Book, le
         await until(lambda: left() == ["pause"] and not standby.actions.suspected)
         assert leader.actions.paused == standby.actions.paused != {}
         assert leader.actions.suspected == {}
+
+
+@pytest.mark.parametrize("anyio_backend", [("asyncio", {"loop_factory": SimulatedLoop})], ids=["simulated time"])
+async def test_a_denied_withdrawal_delays_no_approval(
+    store: FaultyStore, book: Book, mocker: MockerFixture, anyio_backend: tuple[str, dict[str, Any]]
+) -> None:
+    denied = mocker.patch.object(Book, "withdraw", side_effect=Denied("permission denied"))
+    process = Process(store, settled=False)
+    await book.put(AllowDeletes(kind="net"))
+    await book.put(Retry())
+    async with process.obeying():
+        await anyio.sleep(100)
+        assert denied.call_count > 5
+        process.actions.withheld = {"net": 70}
+        process.first_pass_complete, began = True, now()
+        while process.actions.withheld:  # noqa: ASYNC110 - in simulated time
+            await anyio.sleep(0.01)
+        assert now() - began < 1

@@ -7,9 +7,10 @@ value that became unreadable while no compiler ran. One that a running compiler 
 
 Facts of an intent whose last run did not complete are kept, and not the values that led to them: its inputs are no
 longer completely known (relations, other facts, settings, code), while its facts are. They lie under
-``/intentc/<installation>/retained-facts/<kind>/<digest>`` as ``{"kind", "uuid", "create_revision", "facts": [[kind,
-name, value]]}``. A struct or a named tuple carries the name and all field names of its class, and is read only with a
-class of that name and with these fields that this process has already loaded: nothing in etcd names code to load.
+``/intentc/<installation>/retained-facts/<kind>/<digest>`` as ``{"format": 1, "kind", "uuid", "create_revision",
+"facts": [[kind, name, value]]}``. A struct or a named tuple carries the name and all field names of its class, and is
+read only with a class of that name and with these fields that this process has already loaded: nothing in etcd names
+code to load.
 
 Either counts only for the resource with the same create revision (0 for a fact that is an intent itself).
 """
@@ -21,7 +22,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -44,6 +45,8 @@ class _StoredFacts(msgspec.Struct, frozen=True):
     uuid: str
     create_revision: int
     facts: list[tuple[str, str, Any]]
+    format: Literal[1]
+    """Records of another format, or of none, are ignored: their values have another form."""
 
 
 def retained_facts_prefix(installation: str) -> str:
@@ -111,7 +114,7 @@ class RetainedFacts(_RetainedIn[HeldFacts]):
             facts = [(fact.kind, fact.name, _plain(fact.value)) for fact in held.facts]
         except (TypeError, RecursionError) as error:
             raise Failure(str(error)) from None
-        value = msgspec.json.encode(_StoredFacts(*held.key, held.create_revision, facts))
+        value = msgspec.json.encode(_StoredFacts(*held.key, held.create_revision, facts, 1))
         try:
             same = _read(value) == held
         except (msgspec.DecodeError, ValueError, TypeError, RecursionError) as error:

@@ -16,6 +16,7 @@ from intentc.logic.dependencies import load
 from intentc.model import Change, HeldInput, Key, Read, Snapshot
 from intentc.model.reads import (
     index_read,
+    kinds_of,
     metadata_read,
     name_read,
     object_read,
@@ -136,24 +137,58 @@ def answer(world: Service, read: Read) -> Any:
     return world.select(rest[0], rest[1], rest[2])
 
 
-@pytest.mark.parametrize(
+def readers_of(world: Service, readers: dict[Key, Read]) -> None:
+    for reader, read in readers.items():
+        # A reader of a part reads whether the object is usable, too.
+        also = {usable_read(Key(read[1], read[2]))} if read[0] == "metadata" else set()
+        world.evaluated(reader, frozenset({read, *also}), (), complete=True)
+
+
+def assert_nobody_is_forgotten(world: Service, readers: dict[Key, Read], changed: list[Change]) -> None:
+    before = {reader: answer(world, read) for reader, read in readers.items()}
+    jobs = world.apply(batch(*changed)).jobs
+    forgotten = [read for key, read in readers.items() if answer(world, read) != before[key] and key not in jobs]
+    assert forgotten == []
+
+
+KINDS = pytest.mark.parametrize(
     "kinds",
     [("net",), ("net", "port"), ("group",), ("app", "chooser"), ("host", "route"), ("group", "net", "app", "chooser")],
     ids="+".join,
 )
+
+
+def a_world() -> Service:
+    world = Service(SCHEMA, load("intent-compiler: {}\n"), intent_kinds={"tenant": False}, settings={})
+    world.apply(Snapshot(1, tuple(put("tenant", reader.uuid, 1) for reader in READERS)))
+    return world
+
+
+@KINDS
 @share(0.25)
 @given(data=st.data())
 def test_everybody_whose_read_has_another_answer_is_woken(kinds: tuple[str, ...], data: st.DataObject) -> None:
-    world = Service(SCHEMA, load("intent-compiler: {}\n"), intent_kinds={"tenant": False}, settings={})
-    world.apply(Snapshot(1, tuple(put("tenant", reader.uuid, 1) for reader in READERS)))
-    for reader, read in READERS.items():
-        # A reader of a part reads whether the object is usable, too.
-        also = {usable_read(Key(read[1], read[2]))} if read[0] == "metadata" else set()
-        world.evaluated(reader, frozenset({read, *also}), (), complete=True)
+    world = a_world()
+    readers_of(world, READERS)
     for changed in data.draw(histories(kinds)):
-        before = {reader: answer(world, read) for reader, read in READERS.items()}
-        jobs = world.apply(batch(*changed)).jobs
-        forgotten = [
-            read for reader, read in READERS.items() if answer(world, read) != before[reader] and reader not in jobs
-        ]
-        assert forgotten == []
+        assert_nobody_is_forgotten(world, READERS, changed)
+
+
+@KINDS
+@share(0.25)
+@given(data=st.data())
+def test_a_few_readers_that_begin_late_are_woken(kinds: tuple[str, ...], data: st.DataObject) -> None:
+    """Changes of kinds that nobody reads are not looked at: the readers here read one kind."""
+    kind = data.draw(st.sampled_from(kinds))
+    possible = [reader for reader, read in READERS.items() if kinds_of(read)[0] == kind]
+    chosen = data.draw(st.lists(st.sampled_from(possible), min_size=1, max_size=5, unique=True))
+    readers = {reader: READERS[reader] for reader in chosen}
+    world = a_world()
+    past = data.draw(st.integers(0, 3))
+    for number, changed in enumerate(data.draw(histories(kinds))):
+        if number < past:
+            world.apply(batch(*changed))
+            continue
+        if number == past:
+            readers_of(world, readers)
+        assert_nobody_is_forgotten(world, readers, changed)

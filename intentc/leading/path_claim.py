@@ -20,7 +20,8 @@ import msgspec
 from intentc.model import MARK_KEY, Mark
 from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import CLAIMS_PREFIX, claim_key, leader_key
-from intentc.watch.protocol import Delete, KeyValue, Put, Store, absent, items_below, prefix_end, unchanged
+from intentc.watch.listing import items_below
+from intentc.watch.protocol import Delete, KeyValue, Put, Store, absent, prefix_end, unchanged
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _QUOTED_KEY = f'"{MARK_KEY}"'.encode()

@@ -6,7 +6,7 @@ revision between two pages, the list starts again at a new one, unless the calle
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
 
 import anyio.lowlevel
@@ -14,11 +14,11 @@ import anyio.lowlevel
 from intentc import crashpoints
 from intentc.model.events import Change, Snapshot
 from intentc.watch.keys import Layout
-from intentc.watch.protocol import Compacted, RangeResult, Store, prefix_end
+from intentc.watch.protocol import Compacted, KeyValue, RangeResult, Store, prefix_end
 
 _FIRST_PAGE_KEYS = 500
 _ATTEMPTS = 5
-_KEYS_BETWEEN_CHECKPOINTS = 1_000
+_KEYS_BETWEEN_CHECKPOINTS = 250
 
 
 class PageLimits(NamedTuple):
@@ -92,3 +92,20 @@ async def _list_once(
             return Listing(Snapshot(revision, tuple(changes)), cluster_id)
         after = page.items[-1].key + "\0"
         page = await store.range(after, end, revision=revision, limit=limits.next_size(page))
+
+
+async def items_below(
+    store: Store, prefix: str, *, revision: int = 0, keys_only: bool = False
+) -> AsyncIterator[KeyValue]:
+    """Yield all keys with ``prefix`` in order, read page by page: at ``revision``, or each page as of now. Other tasks
+    run in between."""
+    start, limit, more = prefix, _FIRST_PAGE_KEYS, True
+    while more:
+        page = await store.range(start, prefix_end(prefix), revision=revision, limit=limit, keys_only=keys_only)
+        for count, item in enumerate(page.items):
+            if count % _KEYS_BETWEEN_CHECKPOINTS == 0:
+                await anyio.lowlevel.checkpoint()
+            yield item
+        more = page.more and bool(page.items)
+        start = page.items[-1].key + "\0" if page.items else start
+        limit = DEFAULT_PAGES.next_size(page)

@@ -12,8 +12,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
-import anyio.lowlevel
-
 from intentc.reconcile.failures import Expired, Failure
 
 
@@ -228,27 +226,6 @@ class Store(Protocol):
 def prefix_end(prefix: str) -> str:
     """The end of the range of all keys with ``prefix``: ``prefix_end("/a/") == "/a0"``."""
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
-
-
-_PAGE = 1_000
-"""Keys in one answer."""
-_KEYS_BETWEEN_CHECKPOINTS = 250
-
-
-async def items_below(
-    store: Store, prefix: str, *, revision: int = 0, keys_only: bool = False
-) -> AsyncIterator[KeyValue]:
-    """Yield all keys with ``prefix`` in order, read page by page: at ``revision``, or each page as of now. Other tasks
-    run in between."""
-    start, more = prefix, True
-    while more:
-        page = await store.range(start, prefix_end(prefix), revision=revision, limit=_PAGE, keys_only=keys_only)
-        for count, item in enumerate(page.items):
-            if count % _KEYS_BETWEEN_CHECKPOINTS == 0:
-                await anyio.lowlevel.checkpoint()
-            yield item
-        more = page.more and bool(page.items)
-        start = page.items[-1].key + "\0" if page.items else start
 
 
 def absent(key: str) -> Compare:

@@ -14,7 +14,8 @@ import anyio.lowlevel
 
 from intentc.model import Key, Kind, Name, Schema, escaped_segment
 from intentc.model.events import Change
-from intentc.watch.protocol import Store, items_below
+from intentc.watch.listing import items_below
+from intentc.watch.protocol import Store
 
 from ..documents import Document, decode, decode_entry, encode, relationships
 from ..errors import BrokenEntry, Malformed

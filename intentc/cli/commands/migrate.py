@@ -15,7 +15,8 @@ import msgspec
 
 from intentc.loading.configuration import Configuration, Loaded
 from intentc.model import Change, InvalidInput, Kind, Schema, escaped_segment
-from intentc.watch.protocol import Store, items_below
+from intentc.watch.listing import items_below
+from intentc.watch.protocol import Store
 
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option

@@ -23,7 +23,8 @@ from intentc.loading.configuration import Configuration, Loaded
 from intentc.model import Kind, Mark, Name, escaped_segment
 from intentc.model.ownership import MARK_KEY, RELEASED_KEY, is_made_by
 from intentc.watch.keys import heartbeat_prefix, leader_key
-from intentc.watch.protocol import Store, items_below, prefix_end
+from intentc.watch.listing import items_below
+from intentc.watch.protocol import Store, prefix_end
 
 from ..command_error import CommandError, Exit
 from ..command_options import configured, output_option

@@ -29,9 +29,9 @@ from intentc.offline.offline import PATH
 from intentc.reconcile.failures import Denied, Failure
 from intentc.retained import KnownFields, KnownValues, RetainedValues
 from intentc.watch.keys import Layout as KeyLayout
-from intentc.watch.listing import list_all
+from intentc.watch.listing import items_below, list_all
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import KeyValue, Store, items_below
+from intentc.watch.protocol import KeyValue, Store
 from intentc.writing import Allocation, ReadService
 
 _INDEX = "/intentc/apiserver/"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from intentc.watch.listing import items_below
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Delete, Put, items_below
+from intentc.watch.protocol import Delete, Put
 
 pytestmark = pytest.mark.anyio
 

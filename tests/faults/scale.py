@@ -56,7 +56,7 @@ RANDOM_KILLS = 50 if FULL else 2
 KILL_PATIENCE = PATIENCE
 """Seconds in which a small world is compiled, started anew included."""
 
-WHILE_AWAY = Puts(5_000, 1_000, deletes=500) if FULL else Puts(600, 60, deletes=30)
+WHILE_AWAY = Puts(5_000, 1_000, deletes=500) if FULL else Puts(240, 60, deletes=30)
 """What happens while the compiler is stopped (F03)."""
 
 TRANSACTION_KEYS = 50
@@ -70,14 +70,14 @@ PUTS_IN_SILENCE = 1_000 if FULL else 100
 FLAPPING_SECONDS = 60.0 if FULL else 9.0
 FLAPPING_SETTLED_AFTER = 10.0 if FULL else 5.0
 """By then the back-off has come to its longest wait."""
-BURST = Puts(50_000, 500, dependants=5_000) if FULL else Puts(1_000, 50, dependants=100)
-BURST_SECONDS = 10.0 if FULL else 1.5
+BURST = Puts(50_000, 500, dependants=5_000) if FULL else Puts(500, 50, dependants=60)
+BURST_SECONDS = 10.0 if FULL else 0.75
 TAKEOVERS = 20 if FULL else 2
 """How often a leader is killed (F21)."""
 RELOADS = 50 if FULL else 3
 """Rounds of reaction maps and configurations that are right, wrong, and right again (F23)."""
 
-SOAK = Scale(groups=9_000, networks=1_000, rate=30, patience=300.0) if FULL else Scale(rate=30)
+SOAK = Scale(groups=9_000, networks=1_000, rate=30, patience=300.0) if FULL else Scale()
 """Offered by one person beside etcd, API server and two compilers on two cores."""
 SOAK_LEFT = 100 if FULL else 10
 """Groups that are left when the world shrinks."""

@@ -33,7 +33,7 @@ class WritingScale:
 SCALE = (
     WritingScale(3_000, 20.0, 60.0, 200, 200, 2.0, 5, 30.0, 100)
     if FULL
-    else WritingScale(40, 15.0, 2.5, 2, 8, 0.3, 1, 2.0, 12)
+    else WritingScale(24, 15.0, 2.5, 2, 6, 0.3, 1, 2.0, 8)
 )
 
 

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 OTHERS = min(SCALE.groups, 300)
 """Groups that are to be done while one object is slow."""
-TO_LOOK_OVER = 3_000 if FULL else 900
+TO_LOOK_OVER = 3_000 if FULL else 700
 """Groups of which nothing is written yet when the compiler starts."""
 AT_ONCE = Limits().concurrent_writes
 """Requests that may still arrive in a pause: those that were on their way when it was asked for."""

@@ -12,8 +12,7 @@ from hypothesis import event
 
 LEAST_SHARE = 0.3
 FEWEST = 25
-"""Examples that make a share worth looking at: a replayed blob runs one, ``make properties``
-hundreds."""
+"""Examples that make a share worth looking at: a replayed blob runs one, ``make properties`` hundreds."""
 
 
 REPORTS: list[str] = []

@@ -18,7 +18,7 @@ from tests.support.contrail_system import ContrailSystem
 
 pytestmark = pytest.mark.anyio
 
-NETWORKS = 100
+NETWORKS = 60
 MANY = 30
 
 
@@ -35,7 +35,7 @@ async def evaluated(system: ContrailSystem, **change: Any) -> Counter[str]:
 async def test_a_changed_policy_evaluates_each_affected_intent_once(
     system: ContrailSystem,
 ) -> None:
-    """Three changes in one world, since its 10,000 links cost most of the test."""
+    """Three changes in one world, since its 3,500 links cost most of the test."""
     await networks_sharing(system, NETWORKS, rule("local", "policy hub"))
     system.parts.journal.clear()
     found = await evaluated(system, network_policy_entries=policy(rule("local", "policy hub", protocol="tcp")))

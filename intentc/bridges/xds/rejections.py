@@ -5,8 +5,8 @@ Envoy has acknowledged is not withdrawn because one rejects it. If the message n
 otherwise those on trial are searched (``element_states``).
 
 Every rejection is about the element itself, so trying the same version again would be useless, except for a listener
-whose address was in use (``Retries``). A release by one of our listeners is known, and the retry is immediate; for
-other programs it backs off from 1 s to 30 s.
+whose address was in use (``AddressRetries``). A release by one of our listeners is known, and the retry is immediate;
+for other programs it backs off from 1 s to 30 s.
 
 State: it reports what it finds to ``snapshot_cache``, which changes the states of elements and has it forget addresses
 that were released.
@@ -49,7 +49,7 @@ class RejectionAnalyzer:
     again."""
 
     def __init__(self, cache: SnapshotCache, on_retry: Callable[[], None] = lambda: None) -> None:
-        self.retries = Retries(cache, on_retry)
+        self.retries = AddressRetries(cache, on_retry)
         self._log = RejectionLog(time.monotonic)
         self._cache = cache
 
@@ -145,7 +145,7 @@ class _Attempt(NamedTuple):
     heard: int
 
 
-class Retries:
+class AddressRetries:
     """Retries all listeners whose address was in use. ``on_retry``: called when the loop offers one again."""
 
     def __init__(self, cache: SnapshotCache, on_retry: Callable[[], None]) -> None:

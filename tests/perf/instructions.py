@@ -31,7 +31,9 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import intentc
 del sys.path[0]
+import gc
 from tests.perf.units import compile_units
+gc.disable()
 compile_units(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
 """
 

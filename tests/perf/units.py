@@ -7,7 +7,6 @@ when nothing else is left to do, so neither the machine's speed nor valgrind's d
 from __future__ import annotations
 
 import asyncio
-import gc
 import selectors
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
@@ -78,7 +77,6 @@ def compile_units(name: str, count: int, most: int) -> None:
     loaded = load_all(find_compilers([compiler]))
     store = Store(loaded.schema)
     items = world(store, count, most)
-    gc.disable()
     with asyncio.Runner(loop_factory=_still_loop) as runner:
         runner.run(_served(loaded, settings, store, items))
     assert len(store) >= objects * count, f"{len(store)} objects for {count} of {name}"
